@@ -153,6 +153,48 @@ def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transp
     backend.close()
 
 
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_record_after_an_abort_is_not_taken_for_one_that_was_stored_before(lab: BackendHarness, version: str) -> None:
+    """BRK-02: of one request a batch was refused, another stored, whose sequence numbers are used up."""
+    strict, topic = lab.topic(config={"max.message.bytes": "1000"}), lab.topic()
+    producer = lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": version})
+    producer.init_transactions(WAIT)
+    producer.begin_transaction()
+    producer.send(record(topic, b"first"))
+    producer.flush(WAIT)
+    producer.send(record(strict, b"x" * 2000))
+    producer.send(record(topic, b"aborted"))
+    with pytest.raises(RecordTooLargeError):
+        producer.flush(WAIT)
+    producer.abort_transaction(WAIT)
+
+    commit(producer, topic, b"kept")
+
+    assert lab.values(topic) == [b"kept"]
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_record_after_an_abort_is_not_taken_for_one_whose_fate_is_unknown(
+    direct: BackendHarness, own: EmbeddedCluster, version: str
+) -> None:
+    """BRK-02: the answer to a batch was lost, and when it came again it was refused, for another reason."""
+    topic = direct.topic()
+    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
+    producer.init_transactions(WAIT)
+    commit(producer, topic, b"first")
+    own.faults.add(Lose("Produce"))
+    own.faults.add(Fail("Produce", code="TOPIC_AUTHORIZATION_FAILED", nth=2))
+    producer.begin_transaction()
+    producer.send(record(topic, b"aborted"))
+    with pytest.raises(AbortableError):
+        producer.flush(WAIT)
+    producer.abort_transaction(WAIT)
+
+    commit(producer, topic, b"kept")
+
+    assert direct.values(topic) == [b"first", b"kept"]
+
+
 # --- without a transactional id
 
 
@@ -217,6 +259,28 @@ def test_a_refused_batch_leaves_no_gap_behind(direct: BackendHarness) -> None:
 
     assert heard == [False, True]
     assert direct.values(topic) == [b"first", b"behind", b"last"]
+
+
+def test_no_record_is_taken_for_one_that_was_refused_after_its_answer_was_lost(
+    direct: BackendHarness, own: EmbeddedCluster
+) -> None:
+    """BRK-02: it may have been stored, under the numbers that would be given to those behind it (KIP-360)."""
+    topic = direct.topic()
+    producer = direct.backend.producer(None, properties=IDEMPOTENT)
+    producer.send(record(topic, b"first"))
+    producer.flush(WAIT)
+    own.faults.add(Lose("Produce"))
+    own.faults.add(Fail("Produce", code="TOPIC_AUTHORIZATION_FAILED", nth=2))
+    for value in (b"unknown", b"behind"):
+        producer.send(record(topic, value))
+        producer._close_batches()
+    with pytest.raises(AbortableError):
+        producer.flush(WAIT)
+    producer.flush(WAIT)
+    producer.send(record(topic, b"last"))
+    producer.flush(WAIT)
+
+    assert direct.values(topic) == [b"first", b"unknown", b"behind", b"last"]
 
 
 def test_in_a_transaction_records_behind_a_refused_batch_keep_their_sequence_numbers() -> None:

@@ -26,7 +26,7 @@ from eosfw_memory.client.transport.apis import (
 from eosfw_memory.client.transport.errors import error_for, indefinite, unavailable
 from eosfw_memory.common.codes import Code
 
-_NOBODY: Final = -1
+_NOBODY: Final = ProducerIdAndEpoch(-1, -1)
 _TRANSACTION_V2: Final = 2
 
 
@@ -48,7 +48,11 @@ class TransactionManager:
         """Initialise the id with a higher epoch, which fences its earlier producers."""
         version = self._wanted or self._metadata.transaction_version(timer)
         self.transaction_v2 = version >= _TRANSACTION_V2
-        request = init_producer_id_request(self.transactional_id, milliseconds(timeout))
+        return self.renew_epoch(_NOBODY, timeout, timer)
+
+    def renew_epoch(self, producer: ProducerIdAndEpoch, timeout: float, timer: RetryTimer) -> ProducerIdAndEpoch:
+        """Raise the epoch of the producer that holds the id, if it still does (KIP-360)."""
+        request = init_producer_id_request(self.transactional_id, milliseconds(timeout), producer)
         answer = self._ask(INIT_PRODUCER_ID, request, INIT, timer)
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
@@ -113,9 +117,7 @@ class TransactionManager:
 
 def new_producer_id(metadata: ClusterMetadata, timer: RetryTimer) -> ProducerIdAndEpoch:
     """A new producer id, for idempotence without a transactional id (KIP-98)."""
-    request = Fields(
-        transactional_id=None, transaction_timeout=timedelta(0), producer_id=_NOBODY, producer_epoch=_NOBODY
-    )
+    request = init_producer_id_request(None, timedelta(0))
     while True:
         answer: Any = metadata.ask(INIT_PRODUCER_ID, request, timer)
         code = answer["error_code"]
@@ -125,13 +127,15 @@ def new_producer_id(metadata: ClusterMetadata, timer: RetryTimer) -> ProducerIdA
             raise error_for(code, INIT, f"InitProducerId at {metadata.network.servers}")
 
 
-def init_producer_id_request(transactional_id: str, timeout: timedelta) -> Fields:
-    """The InitProducerId request of a transactional id without a known producer."""
+def init_producer_id_request(
+    transactional_id: str | None, timeout: timedelta, producer: ProducerIdAndEpoch = _NOBODY
+) -> Fields:
+    """The InitProducerId request of a transactional id; by default without a known producer."""
     return Fields(
         transactional_id=transactional_id,
         transaction_timeout=timeout,
-        producer_id=_NOBODY,
-        producer_epoch=_NOBODY,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
     )
 
 

@@ -152,9 +152,12 @@ class MemoryProducer(TransactionalProducer):
             timer = self.new_timer(timeout)
             with self._delivering(timer), self._lock:
                 self._ready = 0
+                in_doubt = self._sender.in_doubt
                 why = "the record was dropped: its transaction was aborted before it was delivered"
                 self._sender.discard(AbortableError(f"{self._name}: {why}"))
             self._end(timer, commit=False)
+            if in_doubt:
+                self._renew_epoch(timer)
 
     def close(self, timeout: float = 0.0) -> None:
         usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
@@ -247,6 +250,17 @@ class MemoryProducer(TransactionalProducer):
             self._deliver(timer)
         if self._sender.transaction_started and self._transaction_manager is not None:
             after = self._transaction_manager.end_transaction(self._sender.producer, timer, commit=commit)
+            with self._lock:
+                self._sender.set_producer(after)
+
+    def _renew_epoch(self, timer: RetryTimer) -> None:
+        """Number the next batches anew: those of before would be taken for batches that may be stored (KIP-360).
+
+        In version 2 of transactions the end has done that.
+        """
+        manager = self._transaction_manager
+        if manager is not None and not manager.transaction_v2:
+            after = manager.renew_epoch(self._sender.producer, self._settings.transaction_timeout, timer)
             with self._lock:
                 self._sender.set_producer(after)
 

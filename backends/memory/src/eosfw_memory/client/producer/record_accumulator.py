@@ -48,6 +48,8 @@ class PartitionAccumulator:
     ) -> None:
         self.where = where
         self.closed_batches: deque[ClosedBatch] = deque()
+        self.in_doubt = False
+        """Whether an attempt to deliver the first batch may have stored it although its broker did not say so."""
         self._producer, self._transactional = producer, transactional
         self._max_bytes = max_bytes
         self._next_sequence = 0
@@ -153,6 +155,7 @@ class PartitionAccumulator:
 
     def complete_first(self, base_offset: int) -> None:
         """Remove the first batch, which was delivered, and call its callbacks."""
+        self.in_doubt = False
         for number, callback in self.closed_batches.popleft().callbacks:
             _call_back(callback, RecordMetadata(*self.where, base_offset + number), None)
 
@@ -163,17 +166,23 @@ class PartitionAccumulator:
             # It may have arrived after all. Its numbers given to other records would have those taken for it, and lost.
             self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
         elif self._producer is not NO_PRODUCER:
-            self._close_gap(lost.base_sequence)
+            self._renumber(lost.base_sequence)
         for _, callback in lost.callbacks:
             _call_back(callback, None, why)
 
-    def _close_gap(self, first: int) -> None:
-        """Give the sequence numbers of a refused batch to those behind it, since the broker accepts no gap."""
+    def _renumber(self, first: int) -> None:
+        """Give other sequence numbers to the batches behind a refused one, since the broker accepts no gap."""
+        if self.in_doubt:
+            # The refused one may be stored under its numbers. A partition takes a newer epoch, numbered anew, from
+            # whoever has the producer id (KIP-360).
+            self.in_doubt = False
+            self._producer, first = self._producer._replace(epoch=self._producer.epoch + 1), 0
         behind = self.closed_batches[0].base_sequence if self.closed_batches else self._next_sequence
         gap = (behind - first) & MAX_SEQUENCE
         kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.closed_batches]
         self.closed_batches = deque(
-            ClosedBatch(resequenced(one.data, number), number, one.callbacks) for one, number in kept
+            ClosedBatch(resequenced(one.data, self._producer.epoch, number), number, one.callbacks)
+            for one, number in kept
         )
         self._next_sequence = (self._next_sequence - gap) & MAX_SEQUENCE
 

@@ -119,6 +119,11 @@ class Sender:
             raise explained(why, self._metadata.authentication, ("Write",), "topic", topics) from why.__cause__
         return failed
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether some batch may have been stored although no broker has said so."""
+        return any(accumulator.in_doubt for accumulator in self.waiting.values())
+
     def discard(self, why: EosfwError) -> None:
         """Discard every record that is not delivered."""
         for accumulator in tuple(self.waiting.values()):
@@ -190,9 +195,15 @@ class Sender:
             for topic in answer["responses"]
             for each in topic["partition_responses"]
         }
-        failed = 0
+        failed, refused = 0, None
         for accumulator in some:
-            failed = self._settle(accumulator, results.get(accumulator.where), known_by) or failed
+            try:
+                failed = self._settle(accumulator, results.get(accumulator.where), known_by) or failed
+            except EosfwError as why:
+                # First the others, too, since a batch that was stored has used up its sequence numbers.
+                refused = refused or why
+        if refused is not None:
+            raise refused
         return failed
 
     def _settle(self, accumulator: PartitionAccumulator, result: Any, known_by: float) -> int:
@@ -208,6 +219,7 @@ class Sender:
             what, said = f"{self._what()} to {accumulator.where}", result.get("error_message")
             accumulator.fail_first(error_for(code, DELIVERY, what, said))
             raise error_for(code, PRODUCE, what, said)
+        accumulator.in_doubt = True
         if code in MOVED:
             self._metadata.forget(accumulator.where.topic)
         return int(code)
@@ -224,6 +236,8 @@ class Sender:
             return channel.call(api, request, timer.deadline)
         except ClusterUnavailableError as why:
             self._metadata.forget(*(accumulator.where.topic for accumulator in some))
+            for accumulator in some:
+                accumulator.in_doubt = True
             # With sequence numbers the broker recognises a repeated batch. Without them it would store it twice.
             lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
             if lost or isinstance(why, NotRetriableError) or not timer.remaining():

@@ -198,12 +198,12 @@ def split(records: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
         position += size
 
 
-def resequenced(batch: bytes, base_sequence: int) -> bytes:
-    """The batch with another base sequence, for a producer that numbers its batches anew."""
+def resequenced(batch: bytes, epoch: int, base_sequence: int) -> bytes:
+    """The batch with another producer epoch and base sequence, for a producer that numbers its batches anew."""
     attributes = _UNCOVERED.size
-    # Of the covered fields the base sequence is the seventh; sizes stay, but the checksum has to be computed again.
+    # Of the covered fields these are the sixth and seventh; sizes stay, but the checksum has to be computed again.
     own, fields = _UNCOVERED.unpack_from(batch), _COVERED.unpack_from(batch, attributes)
-    covered = _COVERED.pack(*fields[:6], base_sequence, fields[7]) + batch[attributes + _COVERED.size :]
+    covered = _COVERED.pack(*fields[:5], epoch, base_sequence, fields[7]) + batch[attributes + _COVERED.size :]
     return _UNCOVERED.pack(*own[:4], crc32c(covered)) + covered
 
 
