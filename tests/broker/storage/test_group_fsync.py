@@ -128,6 +128,34 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
     assert served.after_fsync(answer) == {"offset": 0}
 
 
+def test_a_topic_that_is_deleted_before_its_bytes_are_on_the_disk_stops_no_other(served):
+    """Its files are gone, so there is nothing to wait for; the thread that waits goes on for the other topics."""
+    served.broker.topics.create("gone", 1, {})
+    with served.broker.lock:  # so that no wait for the disk comes between the write and the end of the topic
+        gone = served.broker.topics.by_name("gone")
+        batch = encode_batch(None, [b"lost"], served.broker.now_ms())
+        gone.partitions[0].log.append(batch, served.broker.now_ms())
+        served.broker.delete_topic(gone)
+        answer = served.append(b"one")
+    assert served.after_fsync(answer) == {"offset": 0}
+
+
+def test_too_many_open_files_put_an_answer_off(served, monkeypatch):
+    """The thread that waits for the disk ended when it got no descriptor, and no write was ever answered again."""
+    copy, refused = os.dup, []
+
+    def scarce(descriptor):
+        if len(refused) < 2:
+            refused.append(descriptor)
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return copy(descriptor)
+
+    monkeypatch.setattr(os, "dup", scarce)
+    assert served.after_fsync(served.append(b"one")) == {"offset": 0}
+    assert len(refused) == 2
+    assert served.disk.syncs
+
+
 def test_a_client_that_gives_up_on_a_slow_disk_blocks_no_other(served):
     """A wait for the disk under the broker's lock deadlocked with the waiting writers."""
     served.disk.hold()

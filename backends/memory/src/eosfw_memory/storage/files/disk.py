@@ -119,6 +119,14 @@ class Unsynced(NamedTuple):
     descriptor: int
 
 
+def _copied(file: DataFile) -> Unsynced:
+    """A file by another descriptor; raises KafkaStorageError where this process may have no more of them."""
+    try:
+        return Unsynced(file.path, os.dup(file.descriptor()))
+    except OSError as why:
+        raise KafkaStorageError(f"{file.path}: cannot be opened again: {why.strerror}") from why
+
+
 class Disk:
     """Makes every change of a data directory; after one that failed it makes no other.
 
@@ -165,18 +173,27 @@ class Disk:
         """The files with writes that may not be on the disk; the caller has to `sync` them.
 
         The descriptors are copies, which `sync` closes, so that no other thread can close them during the fsync.
-        After a failure there are none: no fsync could confirm anything.
+        After a failure there are none: no fsync could confirm anything. Raises KafkaStorageError, with nothing taken,
+        while this process has too many files open.
         """
         if self.failed is not None:
             self._unsynced.clear()
-        files = [Unsynced(file.path, os.dup(file.descriptor())) for file in self._unsynced]
+        files: list[Unsynced] = []
+        try:
+            for file in self._unsynced:
+                files.append(_copied(file))  # noqa: PERF401 - of a list that fails nothing is left to be closed
+        except KafkaStorageError:
+            for taken in files:
+                os.close(taken.descriptor)
+            raise
         self._unsynced.clear()
         return files
 
     def sync_file(self, file: DataFile) -> None:
         """Wait until one file is on the disk."""
+        copied = _copied(file)
         self._unsynced.pop(file, None)
-        self.sync([Unsynced(file.path, os.dup(file.descriptor()))])
+        self.sync([copied])
 
     def sync(self, files: Sequence[Unsynced]) -> None:
         """Wait until the files are on the disk; a failure is final, since a second fsync would report success."""
@@ -232,6 +249,12 @@ class Disk:
         """Remove a file, if it is there."""
         with suppress(FileNotFoundError):
             self._system.remove(path)
+
+    def remove_data_file(self, file: DataFile) -> None:
+        """Remove a file that was written here: nothing of it has to reach the disk any more."""
+        self._unsynced.pop(file, None)
+        file.close()
+        self.remove(file.path)
 
     def make_directory(self, path: Path) -> None:
         """Make a directory."""

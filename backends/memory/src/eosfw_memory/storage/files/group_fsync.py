@@ -22,6 +22,8 @@ from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.storage.files.disk import Disk
 
 _STOP_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.1
+"""Before the next attempt where this process had too many files open."""
 _STEPS_OF_A_COMPLETION: Final = 3
 """The decision, the markers, Complete: each must be on the disk before the next is written."""
 
@@ -241,8 +243,11 @@ class GroupFsync(Wakeable):
         """Wait for the disk now, without the broker's lock; tell whether all that was written before is there."""
         with self._turn:
             with self._lock:
-                # At one moment under the lock: `upto` and `ready` may count only what is in these files.
-                files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._decided.ready()
+                try:
+                    # At one moment under the lock: `upto` and `ready` may count only what is in these files.
+                    files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._decided.ready()
+                except KafkaStorageError:  # too many files are open: what was written still waits
+                    return False
             with suppress(KafkaStorageError):
                 self._disk.sync(files)
             with self._lock:
@@ -278,5 +283,5 @@ class GroupFsync(Wakeable):
                 idle = idle and not self._stopping
             if idle:
                 asked.wait()
-            if not self._stopping:
-                self.flush()
+            if not self._stopping and not self.flush() and self._disk.failed is None:
+                self._runtime.sleep(_PAUSE_SECONDS)

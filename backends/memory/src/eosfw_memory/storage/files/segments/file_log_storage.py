@@ -138,10 +138,9 @@ class FileLogStorage(LogStorage):
 
     def delete_segment(self, segment: Segment) -> None:
         assert isinstance(segment, FileSegment)
-        segment.file.close()
         for suffix in (INDEX, SNAPSHOT):  # the snapshot at the next segment stays: a replay begins there
             self._disk.remove(self.directory / file_name(segment.base_offset, suffix))
-        self._disk.remove(segment.file.path)
+        self._disk.remove_data_file(segment.file)
         if self._disk.waits and self.directory.is_dir():
             # Otherwise a crash could bring this segment back and lose the one deleted after it: a gap.
             self._disk.sync_directory(self.directory)
