@@ -199,3 +199,20 @@ def test_a_value_stored_out_of_line_that_did_not_change_has_a_placeholder(proper
         task.until(3)
     kept = long if note == "long" else note
     assert [row["note"] for row in rows(task.records)] == [long, kept, long + "y"]
+
+
+@pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
+def test_a_key_stored_out_of_line_that_did_not_change_is_the_key(properties, session, identity):
+    """PGC-24: the server sends it with the row before alone, as if it had changed."""
+    session.execute("CREATE TABLE pages (url text PRIMARY KEY, n int)")
+    session.execute("ALTER TABLE pages ALTER COLUMN url SET STORAGE EXTERNAL")
+    session.execute(f"ALTER TABLE pages REPLICA IDENTITY {identity}")
+    with reading(properties) as task:
+        task.until_drained()
+        session.execute("INSERT INTO pages SELECT string_agg(md5(g::text), ''), 1 FROM generate_series(1, 80) AS g")
+        session.execute("UPDATE pages SET n = 2")
+        session.execute("DELETE FROM pages")
+        task.until(4)
+    (url,) = {key["url"] for _, key, _ in task.records}
+    assert len(url) == 80 * 32
+    assert changed(task.records[:2]) == [("c", {"url": url, "n": 1}), ("u", {"url": url, "n": 2})]

@@ -105,7 +105,8 @@ class Change:
     """A row that was inserted, updated or deleted.
 
     `before` is the old row with REPLICA IDENTITY FULL; else the key alone has values in it, and only where it was
-    changed or the row deleted. None where the server sends nothing.
+    changed or stored out of line, or the row deleted. None where the server sends nothing. What of `after` did not
+    change, and was not sent, is that of `before` if that has it.
     """
 
     op: Op
@@ -208,6 +209,11 @@ class PgoutputDecoder:
         if message[at] != _NEW:
             raise ValueError(message[at])
         after, _ = _row(message, at + 1)
+        if before is not None and UNCHANGED in after:
+            # Of a value that is stored out of line the old row has what the new one leaves out, a key most of all.
+            after = [
+                old if new is UNCHANGED and old is not None else new for new, old in zip(after, before, strict=True)
+            ]
         return Change(Op.UPDATE, self._named(message, 1), before, after)
 
     def _delete(self, message: bytes) -> Change:

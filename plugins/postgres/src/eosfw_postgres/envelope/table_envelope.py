@@ -14,7 +14,7 @@ from eosfw_postgres.envelope.row_columns import RowColumns, shown_columns
 from eosfw_postgres.envelope.schemas import envelope
 from eosfw_postgres.envelope.settings import EnvelopeSettings
 from eosfw_postgres.envelope.table_details import TableDetails
-from eosfw_postgres.pgoutput import UNCHANGED, Begin, Change, Op, Relation, Row
+from eosfw_postgres.pgoutput import Begin, Change, Op, Relation, Row
 from eosfw_postgres.types import Catalog
 
 __all__ = ["NEW_KEY", "OLD_KEY", "Origin", "Records", "TableEnvelope"]
@@ -208,7 +208,7 @@ class TableEnvelope:
 
     def _kept(self, op: Op, run: list[_Row], before: StructColumns | None, now: int | None) -> Records:
         """Rows that are there afterwards: created, read, updated."""
-        rows = [_with_kept(one.change) for one in run]
+        rows = [one.change.after for one in run if one.change.after is not None]
         nothing = RepeatedValue(None, len(run))
         values = self._values(op, self._origins(run), before or nothing, self._rows.structs(rows), now)
         keys = None if self._key is None else self._key.structs(rows)
@@ -311,16 +311,6 @@ def _key_columns(relation: Relation, details: TableDetails, settings: EnvelopeSe
 def _old(change: Change) -> Row:
     """The row before, as far as it was sent."""
     return change.before if change.before is not None else [None] * len(change.relation.columns)
-
-
-def _with_kept(change: Change) -> Row:
-    """The row afterwards, with values that did not change from the row before if that has them."""
-    after, before = change.after, change.before
-    if after is None:
-        return _old(change)
-    if before is None or change.relation.replica_identity != "f" or UNCHANGED not in after:
-        return after
-    return [old if new is UNCHANGED else new for new, old in zip(after, before, strict=True)]
 
 
 def _each(column: Sequence[int], make: Callable[[int], int]) -> Sequence[int]:
