@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_postgres.incremental import ExecuteSnapshot, Progress, SignalError, StopSnapshot, signal_of
+from eosfw_postgres.incremental import ExecuteSnapshot, Progress, SignalError, StopSnapshot, signal_of, snapshot
 from eosfw_postgres.incremental.snapshot import end_of_records
 
 from .reading import changed, reading
@@ -173,6 +173,27 @@ def test_a_row_waits_for_the_changes_that_its_snapshot_shows(properties, session
         session.execute("UPDATE orders SET note = 'two' WHERE id = 1")
         records = task.until_drained()
     assert [(op, row["note"]) for op, row in changed(records)] == [("u", "one"), ("u", "two"), ("r", "two")]
+
+
+def test_a_table_that_is_rewritten_behind_the_snapshot_of_its_rows_is_read_again(properties, session, monkeypatch):
+    """PGC-44: to that snapshot it looks empty."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+    session.execute("INSERT INTO orders VALUES (1, 'a')")
+    rewrites = ["ALTER TABLE orders ALTER COLUMN id TYPE bigint"]
+    moment = snapshot._moment
+
+    def rewritten(reading):
+        found = moment(reading)
+        while rewrites:
+            session.execute(rewrites.pop())
+        return found
+
+    monkeypatch.setattr(snapshot, "_moment", rewritten)
+    with reading(properties) as task:
+        task.until_drained()
+        signal(session)
+        assert changed(task.until_drained()) == [("r", {"id": 1, "note": "a"})]
+    assert not rewrites
 
 
 def test_a_row_that_was_changed_since_it_was_read_is_left_out(properties, session):

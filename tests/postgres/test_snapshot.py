@@ -107,6 +107,26 @@ def test_an_interrupted_snapshot_loses_and_repeats_nothing(monkeypatch, properti
     assert replica(records) == table_rows(session, "orders")
 
 
+def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, session):
+    """PGC-11: to a snapshot that is older it looks empty, and the stream says nothing of its rows."""
+    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    for table in ("items", "orders"):
+        session.execute(f"INSERT INTO {table} SELECT generate_series(1, 5)")
+    with reading(properties) as task:
+        task.until(3)
+        session.execute("ALTER TABLE orders ALTER COLUMN id TYPE bigint")
+        with pytest.raises(
+            RetriableError, match=r"table public\.orders was rewritten while tables before it were read"
+        ):
+            task.until_drained()
+        records = task.until_drained()
+
+    assert [(topic, key["id"]) for topic, key, _ in records] == [
+        (f"pg.public.{table}", number) for table in ("items", "orders") for number in range(1, 6)
+    ]
+
+
 def test_a_table_without_a_key_is_read_in_one_go_or_refused(properties, session):
     """PGC-12: nothing says which of its rows are in Kafka."""
     session.execute("CREATE TABLE orders (note text)")

@@ -21,7 +21,7 @@ from eosfw_postgres.snapshot_progress import (
     SnapshotProgress,
     VisibleTransactions,
 )
-from eosfw_postgres.tables import TableFilter, find_tables, relation_of
+from eosfw_postgres.tables import TableFilter, find_tables, relation_of, was_rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,6 +76,11 @@ class TableSnapshot:
 
     def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, Sequence[Row]]]:
         for table in tables:
+            if was_rewritten(self._session, table):
+                raise RetriableError(
+                    f"table {table} was rewritten while tables before it were read, so its snapshot is begun anew",
+                    retry_after=1.0,
+                )
             published = published_of(self._session, self._publication, table)
             relation = relation_of(self._session, table, published.columns)
             query = _query(relation, published.condition, self.progress.behind(str(table))).as_string(self._session)

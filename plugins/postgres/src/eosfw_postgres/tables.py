@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psycopg import sql
+
 from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import Column, Relation
 
@@ -26,6 +28,7 @@ __all__ = [
     "relation_of",
     "signal_tables",
     "topic_of",
+    "was_rewritten",
 ]
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
@@ -123,6 +126,21 @@ def relation_of(session: Connection, table: Table, published: frozenset[str] | N
         if (not is_generated if published is None else name in published)
     ]
     return Relation(table.oid, table.namespace, table.name, table.replica_identity, tuple(columns))
+
+
+def was_rewritten(session: Connection, table: Table) -> bool:
+    """Whether a table was rewritten or emptied since the snapshot of the session; nobody can do so from now on.
+
+    A snapshot finds no rows in what ALTER TABLE has rewritten after it: those have the id of a later transaction.
+    """
+    session.execute(sql.SQL("SELECT FROM {} LIMIT 0").format(sql.Identifier(table.namespace, table.name)))  # a lock
+    # The row is that of the snapshot, the function looks at what is there now.
+    row = session.execute(
+        "SELECT relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(oid) FROM pg_catalog.pg_class "
+        "WHERE oid = %s::oid",
+        [table.oid],
+    ).fetchone()
+    return row != (False,)
 
 
 def primary_key(session: Connection, oid: int) -> tuple[str, ...]:

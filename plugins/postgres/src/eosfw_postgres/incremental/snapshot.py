@@ -27,7 +27,7 @@ from eosfw_postgres.replication.publication import published_of
 from eosfw_postgres.replication.slot import parse_lsn
 from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.snapshot_progress import VisibleTransactions
-from eosfw_postgres.tables import TableFilter, find_tables, relation_of
+from eosfw_postgres.tables import TableFilter, find_tables, relation_of, was_rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -227,7 +227,7 @@ class IncrementalSnapshot:
                 raise _UnreadableError("has no primary key, which gives the order of its rows")
             where = f"({published.condition}) AND ({condition or 'true'})"
             shown, taken_ms, until_lsn = _moment(session)
-            if not self._shows_all(shown):
+            if not self._shows_all(shown) or was_rewritten(session, table):
                 return None
             try:
                 rows = _rows(session, _query(relation, self.progress.behind, where, self._most))
