@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosfw.data import ArrowValues, Field, Schema, fitted, is_arrow
@@ -88,6 +88,7 @@ def test_unusual_timestamps_in_arrays_are_those_of_each(precision: int) -> None:
 
 
 @given(st.lists(st.lists(st.none() | TEXTS, min_size=2, max_size=2), min_size=1))
+@example([["\ufeff", "a byte order mark is a character here"]])
 def test_lines_of_copy_become_the_rows_that_they_were(rows: list[list[str | None]]) -> None:
     """PGC-70: escapes, nulls and empty texts, one column or two."""
     for width in (1, 2):

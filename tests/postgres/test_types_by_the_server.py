@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eosfw.errors import DataError
 from eosfw_postgres.types import CATALOG_QUERY, ColumnType, TypeSettings, catalog_of, column_type
 from eosfw_postgres.types.arrays import split_array
+from eosfw_postgres.types.numbers import variable_scale
 
 from .test_rows_in_arrays import values_of_array, values_one_by_one
 
@@ -30,6 +32,15 @@ NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20)
 
 def same(value: Any) -> Any:
     return value
+
+
+def test_a_numeric_has_any_number_of_digits() -> None:
+    """PGC-37: PostgreSQL's have more than Python reads as a whole number."""
+    made = variable_scale(f"-1{'0' * 5000}.50")
+    assert (made["scale"], int.from_bytes(made["value"], "big", signed=True)) == (1, -(10**5001) - 5)
+    for special in ("NaN", "Infinity", "-Infinity"):
+        with pytest.raises(DataError, match="a numeric is NaN or infinite"):
+            variable_scale(special)
 
 
 def of_struct(value: dict[str, Any]) -> Decimal:

@@ -17,6 +17,8 @@ __all__ = ["rows_of_lines"]
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""pyarrow takes one away from the start, where it may be a part of the first value."""
 _MOST_BYTES = 1 << 30
 """An array of texts has at most twice as many."""
 
@@ -24,7 +26,7 @@ _MOST_BYTES = 1 << 30
 def rows_of_lines(lines: Sequence[bytes | memoryview], columns: int) -> Sequence[Row]:
     """The rows of lines of so many columns, each with its line feed."""
     if columns and are_enough_for_arrays(len(lines)):
-        data = b"".join(lines)
+        data = b"".join([_BYTE_ORDER_MARK, *lines])
         if len(data) <= _MOST_BYTES:
             return _arrays(data, columns)
     return [_row(bytes(line).decode()) for line in lines]

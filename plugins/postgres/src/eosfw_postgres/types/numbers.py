@@ -78,8 +78,8 @@ def variable_scale(text: str) -> dict[str, Any]:
     fraction = fraction.rstrip("0")
     try:
         unscaled = int(whole + fraction)
-    except ValueError:
-        raise _no_decimal() from None
+    except ValueError:  # it is NaN, infinite, or has more digits than Python reads as a whole number
+        unscaled = int(precise(whole + fraction))
     bits = unscaled.bit_length() if unscaled >= 0 else (unscaled + 1).bit_length()
     return {"scale": len(fraction), "value": unscaled.to_bytes(bits // 8 + 1, "big", signed=True)}
 
