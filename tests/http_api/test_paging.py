@@ -213,10 +213,18 @@ def test_a_record_that_is_gone_is_no_proof_of_such_a_filter(api):
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("cursor", {"paging": "offset"}), ("link", {"paging": "page"}), ("page", SINCE), ("offset", {"paging": "none"})],
+    [
+        ("cursor", {"paging": "offset"}),
+        ("link", {"paging": "page"}),
+        ("page", SINCE),
+        ("offset", {"paging": "none"}),
+        ("none", {"paging": "page"}),
+    ],
 )
-def test_an_offset_of_another_paging_is_refused(api, before, after):
-    """HTP-04: it would be read as the beginning."""
+@pytest.mark.parametrize("count", [3, 10])
+def test_an_offset_of_another_paging_is_refused(api, before, after, count):
+    """HTP-04: it would be read as the beginning; so would one on the first page, which has no cursor and no link."""
+    del api.records[count:]
     with reading(properties(api.url, before)) as first:
         first.poll()
     task = reading(properties(api.url, **({"paging": before} | after)), first.offset)

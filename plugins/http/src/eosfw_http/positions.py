@@ -59,8 +59,9 @@ class Position(Protocol):
 def position_of(config: Config, offset: SourceOffset | None, entry: str | None) -> Position:
     """The place at which to go on; `entry` is what names a page there."""
     kept = offset or {}
-    by = kept.get("bookmark.path")
-    if offset is not None and (by != config["incremental.path"] or not {entry}.issuperset(_place(kept))):
+    is_known = kept.get("bookmark.path") == config["incremental.path"] and {entry}.issuperset(_place(kept))
+    # A place on the first page has no name but in pages that are counted, which would begin with it again.
+    if offset is not None and (not is_known or (entry == "offset" and "record" in kept)):
         raise DamagedDataError(
             "the source offset was made with another paging or incremental.path: "
             "set those as they were, or reset the connector's offsets"
