@@ -146,6 +146,8 @@ class LatestRows:
         self._behind = 0
         """How many rows are remembered beside those with the largest value."""
         self._forgotten: tuple[Order, Any] | None = None
+        self._before: Mapping[Order, _Rows] = {}
+        """What was remembered when the run began: forgotten meanwhile, it may still come again in this run."""
         self._old: Order | None = None
         """The largest value that was forgotten when the run began."""
 
@@ -159,7 +161,7 @@ class LatestRows:
         order = order_of(value)
         if order is None:  # a bookmark never asks for rows without a value
             return Seen.NEW
-        rows = self._rows.get(order)
+        rows = self._rows.get(order) or self._before.get(order)
         if rows is not None and rows.repeats(record):
             return Seen.REPEATED
         if self._old is not None and order <= self._old:
@@ -205,6 +207,7 @@ class LatestRows:
             order = _order(rows.value)
             made._rows[order] = rows
             made._arrange(order)
+        made._before = dict(made._rows)
         if "forgotten" in stored:
             made._old = _order(stored["forgotten"])
             made._forgotten = (made._old, stored["forgotten"])
@@ -223,14 +226,22 @@ def _key_digest(record: Mapping[str, Any], keys: tuple[str, ...]) -> bytes:
 
 
 def _digest(value: Any, size: int) -> bytes:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_number)
     return blake2b(text.encode(), digest_size=size).digest()
+
+
+def _number(value: Decimal) -> float | str:
+    """A number as `decimal.handling.mode=double` has it, which may be changed between two runs, if it loses nothing."""
+    number = float(value)
+    return number if Decimal(repr(number)) == value else str(value)
 
 
 def order_of(value: Any) -> Order | None:
     """What a value of a replication key is compared by; None for one that has no order, such as null."""
-    if isinstance(value, int | float | Decimal):
+    if isinstance(value, int | float):
         return (0, value)
+    if isinstance(value, Decimal):  # the source offset has it as a float
+        return (0, float(value))
     if not isinstance(value, str):
         return None
     # As moments: `12:00:00.5Z` is later than `12:00:00Z`, but not as a text. Only what is written as a date with
