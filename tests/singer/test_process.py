@@ -53,6 +53,19 @@ def test_a_killed_worker_leaves_no_tap_and_no_file_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_tap_has_ended_though_what_it_has_started_has_not(tmp_path):
+    """SNG-11: a tunnel, say, which holds the tap's pipes open; all that the tap wrote is read first."""
+    code = "import subprocess; subprocess.Popen(['sleep', '3600']); print('one'); print('two', end='')"
+    process = TapProcess((sys.executable, "-c", code), {}, 1000, str)
+    group, lines = members(process._process.pid), []
+    while (found := process.read(1.0)) is not None:
+        lines += found
+    assert (lines, process.status()) == ([b"one", b"two"], 0)
+    process.kill()
+    psutil.wait_procs(group, timeout=30)
+    assert not any(map(alive, group))
+
+
 def test_a_task_that_was_shut_out_ends_its_tap(eos, tmp_path, zombies):
     """SNG-11: a zombie's tap lives no longer than the zombie; the worker's own `stop` ends it."""
     rows = rows_file(tmp_path / "rows", [("orders", number, f"2024-01-{number:02}") for number in range(1, 20)])

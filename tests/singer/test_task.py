@@ -158,6 +158,19 @@ def poll_until_error(task):
         (['{"type": "RECORD", "stream": "s", "record": "s3cret"}'], {}, "RECORD without a stream and a record"),
         (['{"type": "SCHEMA", "stream": "s"}'], {}, "SCHEMA without a stream and a schema"),
         (['{"type": "SCHEMA", "stream": "s", "schema": {}, "key_properties": 5}'], {}, "key_properties is no list"),
+        *(
+            (
+                [json.dumps({"type": "SCHEMA", "stream": "t", "schema": {"properties": properties_}})],
+                {"time_precision_mode": "connect"},
+                "a SCHEMA of stream 't' that is no JSON Schema",
+            )
+            for properties_ in (
+                ["a"],
+                {"a": {"type": 5}},
+                {"a": {"anyOf": None}},
+                {"a": {"type": "string", "format": []}},
+            )
+        ),
         (['{"type": "STATE"}'], {}, "STATE without a value"),
         (['{"type": "ACTIVATE_VERSION", "stream": "s"}'], {}, "ACTIVATE_VERSION without"),
         (

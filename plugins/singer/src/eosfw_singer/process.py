@@ -101,8 +101,15 @@ class TapProcess:
     def read(self, timeout: float) -> list[bytes] | None:
         """The next whole lines of stdout, waiting for at most so many seconds; None once there are no more."""
         found: list[bytes] = []
-        ready = self._selector.select(timeout)
+        ended = self._process.poll() is not None
+        ready = self._selector.select(0.0 if ended else timeout)
         self.wrote = bool(ready)
+        if ended and not ready:
+            # Somebody whom the tap has started, such as a tunnel, may hold its pipes open.
+            for key in list(self._selector.get_map().values()):
+                self._selector.unregister(key.fileobj)
+            self._log(self._log_lines.last())
+            found = self._lines.last()
         for key, _ in ready:
             data = os.read(key.fd, _CHUNK)
             if key.fileobj is self._process.stdout:

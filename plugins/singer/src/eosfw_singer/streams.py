@@ -57,9 +57,15 @@ class Stream:
 
 
 def stream_of(message: SchemaMessage, prefix: str, settings: TypeSettings, replication_key: str | None) -> Stream:
-    """The stream of a SCHEMA; DamagedDataError if its key is none of its properties."""
+    """The stream of a SCHEMA; DamagedDataError if it is no JSON Schema, or its key none of its properties."""
     name = message.stream
-    row = value_type({**message.schema, "type": "object"}, settings, name)
+    try:
+        row = value_type({**message.schema, "type": "object"}, settings, name)
+    except (TypeError, ValueError, AttributeError):
+        raise DamagedDataError(
+            f"the tap gave a SCHEMA of stream {name!r} that is no JSON Schema: report it to the tap, or leave the "
+            f"stream out by `streams`"
+        ) from None
     return Stream(
         name,
         prefix + _NOT_IN_TOPICS.sub("_", name),
