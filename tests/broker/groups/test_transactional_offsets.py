@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from broker.groups.group_requests import DELETE
+from broker.groups.group_requests import DELETE, DELETE_OFFSETS
 from broker.groups.heartbeating_member import HeartbeatingMember, settle
 from conformance import broker_state
 from conformance.calls import NOT_YET, Answer, Caller, Member, commit_plain
 from eosfw.ids import TopicPartition
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code
 
 BUSY = (Code.CONCURRENT_TRANSACTIONS, *NOT_YET)
@@ -112,6 +113,18 @@ def test_deleting_a_group_drops_its_pending_transactional_offsets(caller, group,
     transactions.commit(group, where, 9)
 
     [deleted] = caller.ask(DELETE, 2, groups_names=[group])["results"]
+    transactions.end(commit=True)
+
+    assert (Code(deleted["error_code"]), committed(caller, group, where)) == (Code.NONE, -1)
+
+
+def test_deleting_an_offset_drops_the_pending_one_of_a_transaction(caller, group, topic):
+    """GRP-01: also where the group has committed none before."""
+    where, transactions = TopicPartition(topic, 0), Transactions(caller)
+    transactions.commit(group, where, 9)
+
+    topics = [Fields(name=topic, partitions=[Fields(partition_index=0)])]
+    deleted = caller.ask(DELETE_OFFSETS, 0, group_id=group, topics=topics)
     transactions.end(commit=True)
 
     assert (Code(deleted["error_code"]), committed(caller, group, where)) == (Code.NONE, -1)

@@ -102,7 +102,8 @@ class OffsetRequests:
             raise KafkaError(Code.NON_EMPTY_GROUP)
         topics = subscribed_topics(group)
         busy = {where for where in partitions if topics is None or where.topic in topics}
-        known = self._store.offsets.of(group_id)
+        # Pending ones, too: the end of their transaction must not bring them back.
+        known = {key.where for key in self._store.offsets.keys(group_id)}
         gone = [each for each in partitions if each in known and each not in busy]
         self._store.forget_offsets(group_id, gone, now_ms)
         return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
