@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import NewTopic
 
+from broker.brokers import started
 from broker.groups.group_requests import WAIT
 from broker.groups.test_transactional_offsets import Transactions, committed
 from broker.ready_topics import create
@@ -13,6 +14,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 
 NOTHING = -1
 
@@ -51,6 +54,28 @@ def test_a_transaction_commits_no_offset_of_a_topic_that_was_deleted_meanwhile(a
 
     assert committed(caller, group, other) == 5
     assert committed(caller, group, topic) == 1
+
+
+@pytest.mark.parametrize("end", ["topic", "group", "retention"])
+def test_offsets_go_however_many_a_group_has(end):
+    """KAFKA-13099: their tombstones do not fit in one batch of the log."""
+    broker, topic, group = started(), "t" * 249, "g" * 200
+    places = [TopicPartition(topic, number) for number in range(4000)]
+    for first in range(0, len(places), 1000):
+        offsets = dict.fromkeys(places[first : first + 1000], Committed(7, -1, "", broker.now_ms()))
+        broker.groups.offsets.commit(group, OffsetCommitter(), offsets, broker.now_ms())
+
+    if end == "topic":
+        broker.groups.on_topics_deleted(lambda name: name == topic, broker.now_ms())
+    elif end == "group":
+        assert broker.groups.delete(group, broker.now_ms()) is Code.NONE
+    else:
+        broker.groups.expire_offsets(broker.now_ms() + 604_800_000)
+
+    assert broker.groups.offsets.fetch(group, None, stable=False) == {}
+    broker.restart()
+    assert broker.groups.offsets.fetch(group, None, stable=False) == {}
+    broker.close()
 
 
 class Stopped(Exception):  # noqa: N818

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -37,6 +37,10 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 AnyGroup: TypeAlias = Group | ConsumerGroup
 """A group of the classic protocol, or of the consumer group protocol (KIP-848)."""
+_TOMBSTONE_BYTES: Final = 500_000
+"""Of the offsets that one batch forgets; the log takes twice as many."""
+_LONGEST_TOMBSTONE: Final = 300
+"""Bytes for an offset's topic and partition, beside the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +153,11 @@ class GroupMetadataManager:
             raise KafkaError(Code.GROUP_ID_NOT_FOUND)
         if not group.is_empty:
             raise KafkaError(Code.NON_EMPTY_GROUP)
-        # One batch: a crash must not keep offsets of a group that is gone, which would come back with its name.
-        keys = self.offsets.keys(group_id)
-        tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
-        self.log.append(group_id, [*tombstones, *self._replaced(group_id)], now_ms)
-        for key in keys:
-            self.offsets.forget(key)
+        # Offsets first: a crash must not keep those of a group that is gone, which would come back with its name.
+        *before, last = _in_batches(self.offsets.keys(group_id)) or [[]]
+        for keys in before:
+            self._forget(group_id, keys, [], now_ms)
+        self._forget(group_id, last, self._replaced(group_id), now_ms)
         del self._groups[group_id]
         self._logged.pop(group_id, None)
 
@@ -180,11 +183,15 @@ class GroupMetadataManager:
 
     def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
         """Forget some of the offsets that a group committed."""
-        keys = [OffsetKey(group_id, where) for where in partitions]
-        if keys:
-            self.log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
-            for key in keys:
-                self.offsets.forget(key)
+        for keys in _in_batches([OffsetKey(group_id, where) for where in partitions]):
+            self._forget(group_id, keys, [], now_ms)
+
+    def _forget(self, group_id: str, keys: Sequence[OffsetKey], more: Sequence[Record], now_ms: int) -> None:
+        """Forget offsets with one batch, which has more records behind their tombstones."""
+        tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
+        self.log.append(group_id, [*tombstones, *more], now_ms)
+        for key in keys:
+            self.offsets.forget(key)
 
     def transaction_ended(self, partition: int, producer_id: int, result: TransactionResult) -> None:
         """A marker was written to a partition of the log."""
@@ -265,3 +272,9 @@ class GroupMetadataManager:
 
 def _records(group_id: str, changes: Iterable[Change]) -> Iterator[Record]:
     return ((change_key(group_id, change), change_value(change)) for change in changes)
+
+
+def _in_batches(keys: Sequence[OffsetKey]) -> list[Sequence[OffsetKey]]:
+    """Offsets of one group, as many at once as have their tombstones in one batch of the log (KAFKA-13099)."""
+    most = max(1, _TOMBSTONE_BYTES // (_LONGEST_TOMBSTONE + len(keys[0].group_id.encode()))) if keys else 1
+    return [keys[first : first + most] for first in range(0, len(keys), most)]
