@@ -16,7 +16,7 @@ from eosfw_memory.storage.records.codec import encode_batch
 from ..brokers import started
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, plain, visible
 from .compaction import DAY, RULES, Keyed, cleaned, markers, rolled, values
-from .data_directory_harness import DataDirectoryHarness, data_file, flip, leave_logs_alone
+from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, flip, leave_logs_alone
 
 
 def test_compaction_stops_at_the_first_open_transaction(house):
@@ -232,3 +232,35 @@ def test_a_damaged_log_keeps_no_other_one_from_compaction(tmp_path):
     assert path.read_bytes() == content
     assert values(logs[1]) == [b"2"]
     broker.close()
+
+
+class Stopped(Exception):  # noqa: N818
+    """Raised to end the broker between two writes."""
+
+
+def test_a_log_whose_compaction_was_cut_short_is_served_though_it_is_compacted_no_more(tmp_path, monkeypatch):
+    """Its missing offsets are none that were lost, whatever `cleanup.policy` became before the next compaction."""
+    house = DataDirectoryHarness(tmp_path, **RULES)
+    writer = Keyed(house.log, 1)
+    for number in range(40):
+        writer.send((b"own%d" % (number // 4), b"%d" % number), transactional=False)
+    replace = PartitionLog.replace_segments
+
+    def stop(log, *replaced):
+        replace(log, *replaced)
+        raise Stopped
+
+    monkeypatch.setattr(PartitionLog, "replace_segments", stop)
+    with pytest.raises(Stopped):
+        compact(house.log, NOW)
+    house.crash()
+
+    house = DataDirectoryHarness(tmp_path)
+    house.topics.alter(house.topics.by_name(TOPIC), {**RULES, "cleanup.policy": "delete"})
+    found = values(house.log)
+    house.stop()
+    leave_logs_alone(tmp_path)
+
+    house = DataDirectoryHarness(tmp_path)
+    assert values(house.log) == found
+    house.stop()

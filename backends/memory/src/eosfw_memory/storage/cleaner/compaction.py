@@ -37,6 +37,9 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     latest = latest_offsets(every, AbortedBatches(entries))
     context = CleaningContext(latest, log.producers(), now_ms, log.config.delete_retention_ms)
     cleaner = Cleaner(context, AbortedBatches(entries))
+    if not log.first_dirty_offset:
+        # First of all, so that no start takes the offsets that are missing from now on for lost ones.
+        log.mark_cleaned(0)
     # Segments that were cleaned before are cleaned again: the dirty part may hold newer values of their keys.
     for group in _groups(ready, cleaner, log.config.segment_bytes):
         group.replace(log)
