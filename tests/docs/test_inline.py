@@ -13,6 +13,8 @@ from tests.docs.pages import PAGES, ROOT, inline
 
 from eosfw.cli.app import command as root_command
 
+ENVIRONMENT = re.compile(r"\bEOS(?:FW)?_[A-Z_]+")
+
 
 @cache
 def commands():
@@ -61,6 +63,16 @@ def test_an_environment_of_tox_exists():
     for where, span in spans("uv run tox", 5):
         named = span.partition(" -e ")[2]
         assert {name for name in named.split(",") if name} <= known, f"{where}: {span}"
+
+
+def test_an_environment_variable_is_read_somewhere():
+    """`EOS_MODLES=50 uv run pytest` would be found out."""
+    shown = {name for _, span in spans("", 1000) for name in ENVIRONMENT.findall(span)}
+    readers = [ROOT / "tox.ini", *(ROOT / "src").rglob("*.py"), *(ROOT / "deploy").glob("*.properties")]
+    read = {name for path in readers for name in ENVIRONMENT.findall(path.read_text(encoding="utf-8"))}
+
+    assert len(shown) > 2
+    assert shown - read == set()
 
 
 def test_a_call_of_pytest_names_what_exists(request):
