@@ -65,10 +65,18 @@ def test_commits_around_a_change_of_the_leader_are_not_reported(commits):
 @pytest.mark.parametrize(("later", "reported"), [(2 * GRACE, 0), (2 * GRACE + 0.5, 1)])
 def test_a_leader_keeps_its_right_for_a_while(commits, later, reported):
     """Until those who follow it have read that it leads no more, and its last commit."""
-    commits.look({}, WORKERS, "a", 1.0)
+    commits.look({}, WORKERS, "b", 1.0)
     commits.look(commit(1, "a"), WORKERS, "b", 1.0 + later)
 
     assert len(commits.look({}, WORKERS, "b", 1.5 + later + GRACE)) == reported
+
+
+def test_a_worker_that_was_busy_for_minutes_takes_no_commit_of_a_leader_for_a_foreign_one(commits):
+    """It has not looked meanwhile, so it cannot know when that leader led last."""
+    commits.look({}, WORKERS, "a", 1.0)
+    assert commits.look(commit(1, "a"), WORKERS, "b", 200.0) == []
+
+    assert commits.look({}, WORKERS, "b", 200.5 + GRACE) == []
 
 
 def test_each_changed_connector_is_judged_by_its_own_generation(commits):

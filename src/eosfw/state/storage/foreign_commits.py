@@ -30,8 +30,9 @@ class ForeignCommits:
         self._generations: dict[str, int | None] | None = None
         """The newest generation of each connector that was looked at; None before the first look."""
         self._known: frozenset[str] = frozenset()
+        self._leader = ""
         self._led_at: dict[str, float] = {}
-        """By worker, when it was last known to lead."""
+        """By worker, when it may have led last."""
         self._suspects: list[_Suspect] = []
 
     def look(
@@ -42,7 +43,9 @@ class ForeignCommits:
         `workers` are all that are known now, and those of earlier looks count as well. `now` is in seconds.
         """
         self._known |= frozenset(workers)
-        self._led_at[leader] = now
+        # The leader before may have led until now: between two looks minutes may pass, if this worker is busy.
+        self._led_at |= {self._leader: now, leader: now}
+        self._leader = leader
         generations = {name: entry.generation for name, entry in changed.items()}
         if self._generations is None:
             self._generations = generations
