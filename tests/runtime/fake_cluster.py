@@ -215,6 +215,9 @@ class FakeAdmin:
         counts = Counter(one.topic for one in tuple(self.cluster.logs))
         return {name: count for name, count in counts.items() if topics is None or name in topics}
 
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        return {name: f"id of {name}" for name in self.partitions(topics)}
+
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         for topic in topics:
             self.cluster.created.append(topic)

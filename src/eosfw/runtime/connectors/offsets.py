@@ -75,7 +75,8 @@ def load(services: OffsetServices, found: ConnectorOffsets) -> None:
     admin = services.backend.admin(clients.connector_admin(worker, config).properties)
     reader = services.backend.reader(topics.isolation, properties=clients.offsets_consumer(worker, config).properties)
     with stalls_explained(services.backend, worker["group.id"]):
-        found.backing.load(OffsetStorageReader(admin, reader, topics.setting))
+        known = topics.known(services.worker_offsets)
+        found.backing.load(OffsetStorageReader(admin, reader, topics.setting, records=known))
 
 
 @dataclass(frozen=True, slots=True)

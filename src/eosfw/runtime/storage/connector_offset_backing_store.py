@@ -14,6 +14,7 @@ from eosfw.protocols import Admin, IsolationLevel, NewTopic, OffsetStore
 from eosfw.records import ProducerRecord
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore, setting_of
 from eosfw.runtime.storage.internal_topics import connector_offsets_topic, ensure_connector_offsets_topic, offsets_topic
+from eosfw.runtime.storage.offset_records import OffsetRecords
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
 from eosfw.state.storage.combined_offsets import (
     CombinedOffsets,
@@ -44,6 +45,10 @@ class OffsetTopics:
     """The property that asks for that, for messages."""
     own: bool
     """Whether it is not the worker's topic, to which its offsets are copied then."""
+
+    def known(self, worker: GlobalOffsetBackingStore) -> OffsetRecords | None:
+        """What the worker has read of the topic already; None if that is another topic, or read in another way."""
+        return None if self.own or self.isolation is not worker.isolation else worker.records
 
 
 def offset_topics(worker: Config, connector: Config) -> OffsetTopics:

@@ -10,6 +10,7 @@ from eosfw.config.worker import SUPPORT
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.runtime.storage.internal_topics import OFFSETS
 from eosfw.runtime.storage.offset_backup import OffsetBackup
+from eosfw.runtime.storage.offset_records import OffsetRecords
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
 
 COPY_TIMEOUT = 5.0
@@ -27,13 +28,18 @@ class GlobalOffsetBackingStore:
         self.backend = backend
         self.config = worker
         producer = clients.plain_producer(worker).properties
+        self.isolation = IsolationLevel(clients.offsets_isolation(worker, None))
+        """How the topic is read."""
+        self.records = OffsetRecords(runtime)
+        """What was read of it."""
         self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
 
     def reader(self) -> OffsetStorageReader:
         """A reader of the topic; the caller closes it."""
-        isolation = IsolationLevel(clients.offsets_isolation(self.config, None))
-        reader = self.backend.reader(isolation, properties=clients.worker_offsets_consumer(self.config).properties)
-        return OffsetStorageReader(self.backend.admin(), reader, setting_of(self.config, isolation))
+        properties = clients.worker_offsets_consumer(self.config).properties
+        reader = self.backend.reader(self.isolation, properties=properties)
+        setting = setting_of(self.config, self.isolation)
+        return OffsetStorageReader(self.backend.admin(), reader, setting, records=self.records)
 
     def cluster_id(self) -> str | None:
         """The id of the cluster that has the topic; None if it is not told."""

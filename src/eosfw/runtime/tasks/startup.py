@@ -138,6 +138,7 @@ class TaskStartup:
             topics.setting,
             stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
             close_admin=False,
+            records=topics.known(services.worker_offsets),
         )
         with stalls_explained(services.backend, services.group_id):
             store.load(reader, resources.lent)
