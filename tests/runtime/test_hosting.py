@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
+import os
 import socket
 import threading
 from dataclasses import replace
@@ -13,10 +16,11 @@ import pytest
 from eosfw.concurrency import Queue, Runtime, ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ExitCode, Problem, StepFailedError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.hosting import connection
+from eosfw.runtime.hosting import connection, task_server
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskServices
 from eosfw.runtime.hosting.messages import error_from_json, error_to_json, status_to_json
+from eosfw.runtime.hosting.task_process import WorkerLogHandler
 from eosfw.runtime.hosting.task_server import TaskServer
 from eosfw.runtime.hosting.worker_client import WorkerClient
 from eosfw.runtime.status import TaskState, TaskStatus
@@ -195,6 +199,24 @@ def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
     assert hosted.status().drained(clock.now(), 5.0)
 
 
+def test_the_status_says_that_a_process_is_silent_until_it_speaks_again() -> None:
+    """One that is stopped, as by SIGSTOP, keeps its connection."""
+    clock, task = Clock(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    hosted = HostedTask(task, services_of(clock), paused=False)
+    attempt = Attempt(1, "here", 4711, LastWords(), 0.0)
+    clock.time = 130.0  # it had to wait for a process
+    assert hosted.attach(attempt)
+
+    hosted._handle(attempt, {"status": status_to_json(TaskStatus(task.id, 1, TaskState.RUNNING))})
+    clock.time = 139.0
+    assert hosted.status().waiting is None
+    clock.time = 145.0
+    assert "process 4711 on here has said nothing for 15 s" in str(hosted.status().waiting)
+    assert hosted.status().trace == hosted.status().waiting
+    hosted._handle(attempt, {})
+    assert hosted.status().waiting is None
+
+
 def test_a_process_lets_itself_be_heard_though_nothing_changes() -> None:
     class Recording(LastWords):
         def send(self, message: Message) -> None:
@@ -268,8 +290,10 @@ def test_a_new_generation_ends_the_processes_of_the_old_one():
         stage.put("c", streams="2", until="30", tasks_max="1")
         stage.until_drained()
         assert len(stage.worker.status().tasks) == 1
+        stage.until(lambda: len(stage.worker._launcher._tasks) == 1, "tasks that have ended to be forgotten")
+        assert stage.host.cancelled == ["connector c, generation 0"]
+        assert len(stage.worker._launcher._jobs) == 1
     assert sorted(stage.cluster.committed("t")) == expected(2, 30)
-    assert stage.host.cancelled[0] == "connector c, generation 0"
 
 
 def test_a_process_without_its_worker_commits_and_ends():
@@ -303,6 +327,16 @@ def test_warnings_of_a_hosted_task_are_shown_by_the_worker(caplog: pytest.LogCap
     assert any(one.name == "my.connector" and "the source is slow" in one.getMessage() for one in caplog.records)
 
 
+def test_a_line_of_the_log_that_cannot_be_formatted_does_not_fail_its_task(capsys: pytest.CaptureFixture[str]) -> None:
+    """As everywhere else in Python, stderr says so."""
+    client = WorkerClient(LastWords(), ThreadRuntime())
+    record = logging.LogRecord("my.connector", logging.WARNING, "connector.py", 7, "%d records", ("many",), None)
+
+    WorkerLogHandler(client).handle(record)
+
+    assert "Logging error" in capsys.readouterr().err
+
+
 # --- the connection
 
 
@@ -328,6 +362,29 @@ def test_nobody_is_served_without_the_key():
     assert served in ([], [None])
     with pytest.raises(ConnectionLostError, match="cannot be reached"):
         TaskConnection.connected(("127.0.0.1", server.port), server.key, runtime)
+
+
+def test_processes_are_connected_again_once_descriptors_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OutOfDescriptors(socket.socket):
+        def accept(self) -> Any:
+            if not failed:
+                failed.append(self)
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return super().accept()
+
+    failed: list[socket.socket] = []
+    monkeypatch.setattr(socket, "socket", OutOfDescriptors)
+    monkeypatch.setattr(task_server, "_PAUSE", 0.01)
+    runtime = ThreadRuntime()
+    served: Queue[TaskConnection] = runtime.queue()
+    server = TaskServer("127.0.0.1", served.put, runtime)
+    try:
+        task = TaskConnection.connected(("127.0.0.1", server.port), server.key, runtime)
+        served.get(10).close()
+        task.close()
+    finally:
+        server.close()
+    assert failed
 
 
 def test_a_message_that_was_sent_in_part_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,9 +84,10 @@ class TaskStatus:
     error: BaseException | None = None
     """Why it failed or was superseded; its `str` is for users."""
     trace: str | None = None
-    """The error with its traceback, or which worker fenced it, or what its start waits for."""
+    """The error with its traceback, or which worker fenced it, or what holds it up."""
     waiting: str | None = None
-    """Why its start is not over: a fencing that failed and is tried again; None if nothing holds it up."""
+    """Why its start is not over, such as a fencing that failed and is tried again, or that its process is silent; None
+    if nothing holds it up."""
     superseded: bool = False
     records: int = 0
     """Records whose transaction was committed (or, without exactly-once, that were acknowledged)."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError, EosfwError, TaskFailedError
@@ -21,6 +21,8 @@ from eosfw.state.steps import StepEvent
 logger = logging.getLogger(__name__)
 
 _WAITS = "waits for a process to run in"
+_SILENT_AFTER: Final = 10.0
+"""Seconds without a word of a process, which else speaks each second, before the status says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,14 @@ class HostedTask:
         with self._lock:
             status = with_earlier(self._newest, self._earlier)
             silence = self._services.runtime.now() - self._heard
-        if status.idle_since is None:
-            return status
-        # Silence is no idle time: the process may have records, of which the worker has not heard yet.
-        return replace(status, idle_since=status.idle_since + silence)
+            speaker = self._attempt if self._connected and not self._ended.is_set() else None
+        waiting, idle_since = status.waiting, status.idle_since
+        if speaker is not None and silence > _SILENT_AFTER:
+            waiting = f"{speaker} has said nothing for {silence:.0f} s: it may be stopped, or its machine be too busy"
+        if idle_since is not None:
+            # Silence is no idle time: the process may have records, of which the worker has not heard yet.
+            idle_since += silence
+        return replace(status, waiting=waiting, trace=waiting or status.trace, idle_since=idle_since)
 
     def trigger_stop(self) -> None:
         with self._lock:
@@ -132,7 +138,7 @@ class HostedTask:
         # Outside the lock, since a peer that reads nothing blocks the send, and `status` must not wait for that.
         attempt.connection.send({"welcome": {"paused": paused}})
         with self._lock:
-            self._connected = True
+            self._connected, self._heard = True, self._services.runtime.now()
             stopping, changed = self._stopping, self._paused != paused
         # What was asked while the welcome was under way.
         if changed:

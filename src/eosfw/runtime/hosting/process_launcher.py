@@ -85,7 +85,20 @@ class HostedTaskLauncher:
         submitted = self._processes.session.submit(job, lambda error: _end_all(hosted, error))
         with self._lock:
             self._jobs.append(submitted)
-        self._services.runtime.spawn("eosfw-job-end", lambda: _cancel_when_ended(hosted, submitted))
+        self._services.runtime.spawn("eosfw-job-end", lambda: self._forget_when_ended(hosted, submitted))
+
+    def _forget_when_ended(self, tasks: Sequence[HostedTask], job: TaskJob) -> None:
+        """Cancel a job whose tasks have all ended: a process that never came, or was replaced, may still hold a slot.
+
+        A connector may be configured anew for years, so nothing is kept of tasks that no process can come for.
+        """
+        for task in tasks:
+            task.join()
+        job.cancel()
+        with self._lock:
+            self._jobs = [one for one in self._jobs if one is not job]
+            # By identity: a task that was restarted has its predecessor's id and generation.
+            self._tasks = {key: one for key, one in self._tasks.items() if one not in tasks}
 
     def _observe(self, event: StepEvent) -> None:
         self._services.measure(event)
@@ -153,10 +166,3 @@ class HostedTaskLauncher:
 def _end_all(tasks: Sequence[HostedTask], error: EosfwError | None) -> None:
     for task in tasks:
         task.job_ended(error)
-
-
-def _cancel_when_ended(tasks: Sequence[HostedTask], job: TaskJob) -> None:
-    """Cancel a job whose tasks have all ended: a process that never came, or was replaced, may still hold a slot."""
-    for task in tasks:
-        task.join()
-    job.cancel()

@@ -212,16 +212,24 @@ class _Topics:
             self._client.on_topic(topic)
 
 
-class _WorkerLogHandler(logging.Handler):
+class WorkerLogHandler(logging.Handler):
+    """Has the worker show what is logged here."""
+
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(_LOGGED)
-        self.emit = client.log  # type: ignore[method-assign]
+        self._client = client
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._client.log(record)
+        except Exception:  # noqa: BLE001 - a connector's arguments that do not fit its text must not fail its task
+            self.handleError(record)
 
 
 @contextmanager
 def _logs_to(client: WorkerClient) -> Iterator[None]:
     """Have warnings of the framework and of the connector shown where the user looks."""
-    handler, root = _WorkerLogHandler(client), logging.getLogger()
+    handler, root = WorkerLogHandler(client), logging.getLogger()
     root.addHandler(handler)
     try:
         yield

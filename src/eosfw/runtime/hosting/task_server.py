@@ -7,6 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError
@@ -14,12 +15,15 @@ from eosfw.runtime.hosting.connection import ConnectionLostError, TaskConnection
 
 logger = logging.getLogger(__name__)
 
+_PAUSE: Final = 1.0
+"""Seconds before it accepts again, when it could not."""
+
 
 class TaskServer:
     """Listens on a port, and serves each process that knows its key on a thread of its own."""
 
     def __init__(self, bind_address: str, serve: Callable[[TaskConnection], None], runtime: Runtime) -> None:
-        self._serve, self._runtime = serve, runtime
+        self._serve, self._runtime, self._closed = serve, runtime, False
         self.key = secrets.token_bytes(32)
         try:
             self._listener = socket.create_server((bind_address, 0))
@@ -32,8 +36,13 @@ class TaskServer:
         while True:
             try:
                 peer, _ = self._listener.accept()
-            except OSError:  # closed
-                return
+            except OSError as why:
+                if self._closed:
+                    return
+                # Such as no free descriptor: one may be free soon, and every task needs this port.
+                logger.warning("a task's process could not be connected, and has to wait: %s", why)
+                self._runtime.sleep(_PAUSE)
+                continue
             self._runtime.spawn("eosfw-task-connection", lambda peer=peer: self._serve_peer(peer))  # type: ignore[misc]
 
     def _serve_peer(self, peer: socket.socket) -> None:
@@ -46,6 +55,7 @@ class TaskServer:
 
     def close(self) -> None:
         """Accept nobody any more; connections that are open stay so."""
+        self._closed = True
         with suppress(OSError):  # closed before
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
