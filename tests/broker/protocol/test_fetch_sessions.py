@@ -8,8 +8,8 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from conformance.record_fields import fetching, position, producing
-from eosfw_memory.client.transport.apis import Fields
+from conformance.record_fields import WAIT, fetching, position, producing
+from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.fetch_metadata import NO_SESSION
 from eosfw_memory.server.broker.fetch_sessions import CachedPartition, FetchSessionCache
@@ -29,9 +29,19 @@ class Client:
         self.caller, self.topic = caller, topic
         self.session_id = 0
 
-    def fetch(self, epoch, positions=None, forgotten=(), *, session_id=None, version=12, limit=1 << 20):
+    def fetch(
+        self,
+        epoch,
+        positions=None,
+        forgotten=(),
+        *,
+        session_id=None,
+        version=12,
+        limit=1 << 20,
+        topic_id=uuid.UUID(int=1),  # noqa: B008 - a constant
+    ):
         """The code of an answer, and what it names: partitions with their codes and sizes."""
-        topic = {"topic": self.topic, "topic_id": uuid.UUID(int=1)}
+        topic = {"topic": self.topic, "topic_id": topic_id}
         partitions = [position(number, offset, limit) for number, offset in (positions or {}).items()]
         answer = self.caller.ask(
             1,
@@ -41,6 +51,7 @@ class Client:
                 max_bytes=limit,
                 session_id=self.session_id if session_id is None else session_id,
                 session_epoch=epoch,
+                replica_state=Fields(replica_id=-1, replica_epoch=-1),
                 forgotten_topics_data=[Fields(**topic, partitions=list(forgotten))] if forgotten else [],
             ),
         )
@@ -55,6 +66,14 @@ class Client:
     def append(self, number) -> None:
         answer = self.caller.ask(0, 11, **producing([(self.topic, number, one())]))
         assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
+
+
+def topic_id(caller, name):
+    """The id of a topic; None where there is none of the name."""
+    wanted = [Fields(name=name, topic_id=None)]
+    asked = {"allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+    [found] = caller.ask(3, 12, topics=wanted, **asked)["topics"]
+    return None if found["error_code"] == Code.UNKNOWN_TOPIC_OR_PARTITION else found["topic_id"]
 
 
 @pytest.fixture
@@ -120,6 +139,17 @@ class TestBesideKafka:
 
         assert session.fetch(1, session_id=before) == (Code.FETCH_SESSION_ID_NOT_FOUND, [])
         assert (session.session_id == before) is (epoch == -1)
+
+    def test_a_session_by_id_tells_that_its_topic_was_created_anew(self, caller, client):
+        """CON-06: under its name there is another one, whose partitions are not those that the client reads."""
+        first = topic_id(caller, client.topic)
+        assert client.fetch(0, {0: 0, NOWHERE: 0}, version=16, topic_id=first)[0] is Code.NONE
+        caller.ask(20, 5, topic_names=[client.topic], timeout=milliseconds(WAIT))
+        caller.until(lambda: topic_id(caller, client.topic) is None)
+        caller.create(client.topic, 3)
+
+        anew = [(0, Code.INCONSISTENT_TOPIC_ID, 0), (NOWHERE, Code.UNKNOWN_TOPIC_OR_PARTITION, 0)]
+        assert client.fetch(1, version=16) == (Code.NONE, anew)
 
     def test_partitions_of_a_session_take_turns(self, session):
         """CON-06: an answer with room for one batch has that of the partition that waited longest."""

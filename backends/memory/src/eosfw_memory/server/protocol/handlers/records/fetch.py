@@ -73,8 +73,8 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
             if not (may_replicate if replica else not found.name or allows(broker, context, TOPIC_READ, found.name)):
                 found = topics[each.topic] = _Found(None, found.name, Code.TOPIC_AUTHORIZATION_FAILED)
         each.name = found.name
-        exists = found.topic is not None and 0 <= each.request.partition < len(found.topic.partitions)
-        wanted.append(_FetchPartition(each, found.topic if exists else None, found.missing))
+        exists = found.topic is not None and _has(found.topic, each)
+        wanted.append(_FetchPartition(each, found.topic if exists else None, _missing(broker, each, found)))
     delayed = _DelayedFetch(broker.topics, request, fetch, wanted, None if replica else context.quota)
     now = delayed.attempt(request.max_wait.total_seconds() <= 0)
     if now is not None:
@@ -100,6 +100,19 @@ def _found(broker: Broker, wanted: CachedPartition, *, by_id: bool) -> _Found:
     topic = broker.topics.by_id(cast("UUID", wanted.topic))
     name = wanted.name if topic is None else topic.name
     return _Found(topic, name, Code.UNKNOWN_TOPIC_OR_PARTITION if name else Code.UNKNOWN_TOPIC_ID)
+
+
+def _has(topic: Topic, wanted: CachedPartition) -> bool:
+    return wanted.request.partition in range(len(topic.partitions))
+
+
+def _missing(broker: Broker, wanted: CachedPartition, found: _Found) -> Code:
+    """What is answered for one partition that does not exist: of a topic that was created anew, that it is another."""
+    if found.topic is None and found.missing is Code.UNKNOWN_TOPIC_OR_PARTITION:
+        successor = broker.topics.by_name(found.name)
+        if successor is not None and _has(successor, wanted):
+            return Code.INCONSISTENT_TOPIC_ID
+    return found.missing
 
 
 def _is_replica(request: Any) -> bool:
