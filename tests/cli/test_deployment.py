@@ -97,6 +97,18 @@ def test_a_deployed_worker_gets_ready_and_leaves_on_sigterm(start, cluster_addre
     assert worker.end() == 0, worker.err()
 
 
+def test_a_worker_that_finds_no_cluster_is_started_until_it_does(start, etc, monkeypatch) -> None:
+    """It ends with an exit code for which systemd starts it again, however often."""
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("EOSFW_HOST", "127.0.0.1")
+    (excluded,) = re.findall("^RestartPreventExitStatus=(.*)$", UNIT, re.MULTILINE)
+
+    assert start("worker", str(etc / "worker.properties")).end() == 6
+    assert "6" not in excluded.split()
+    assert "\nRestart=on-failure\n" in UNIT
+    assert "\nStartLimitIntervalSec=0\n" in UNIT
+
+
 def test_all_wait_longer_for_a_worker_than_it_waits_for_its_tasks() -> None:
     """Else a kill would cut off what the tasks are about to commit."""
     graceful = int(re.findall(r"^task.shutdown.graceful.timeout.ms=(\d+)$", PROPERTIES, re.MULTILINE)[0]) / 1000
