@@ -105,6 +105,35 @@ def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path)
     assert "s3cret" not in str(refused.value)
 
 
+def test_text_that_is_not_utf_8_is_refused_without_the_text(tmp_path):
+    """SQL-07: Python's driver has the same class of errors for it as for a database that does not answer."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
+    execute(tmp_path, "INSERT INTO orders VALUES (1, CAST(x'733363726574e9' AS TEXT))")
+    with reading(sqlite_properties(tmp_path, "incrementing")) as task, pytest.raises(DamagedDataError) as refused:
+        task.poll()
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql+pymysql://127.0.0.1/shop?useSSL=s3cret",
+        "jdbc:mariadb://127.0.0.1/shop?serverTimezone=s3cret",
+        "sqlite:///{}/db?timeout=s3cret",
+        "postgresql+psycopg://127.0.0.1/shop?port=s3cret&host=a",
+    ],
+)
+def test_options_that_a_driver_does_not_take_are_refused_by_their_names(tmp_path, url):
+    """SQL-06: those of JDBC's drivers, say; their values may be secret."""
+    given = {"connection.url": url.format(tmp_path), "mode": "incrementing", "table.whitelist": "orders"}
+    with (
+        pytest.raises(ConfigError, match=r"take all of the options .*(useSSL|serverTimezone|timeout|port)") as refused,
+        reading(given) as task,
+    ):
+        task.poll()
+    assert "s3cret" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

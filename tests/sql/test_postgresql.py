@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from eosfw.data import INT32, STRING, TIMESTAMP, array, decimal, struct
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, DamagedDataError
 
 from .reading import reading
 
@@ -104,3 +104,51 @@ def test_rows_of_a_round_are_fetched_a_few_at_a_time(session, properties):
         while rows := task.poll():
             found += rows
     assert [row["id"] for row in found] == [1, 2, 3, 4, 5]
+
+
+def test_a_moment_that_python_does_not_have_is_refused(session, properties):
+    """SQL-07: the task says what it is, and reads no further."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, at timestamptz)")
+    session.execute("INSERT INTO orders VALUES (1, 'infinity')")
+    with (
+        reading(properties | {"mode": "incrementing"}) as task,
+        pytest.raises(DamagedDataError, match="holds a value that cannot be read as what its column's type says"),
+    ):
+        task.poll()
+
+
+def test_a_label_that_was_added_to_an_enum_is_read(session, properties):
+    """SQL-09: also while the task runs, which has looked the table up before."""
+    session.execute("CREATE TYPE mood AS ENUM ('good')")
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, kind mood)")
+    session.execute("INSERT INTO orders VALUES (1, 'good')")
+    with reading(properties | {"mode": "incrementing"}) as task:
+        assert [row["kind"] for row in task.rest()] == ["good"]
+        session.execute("ALTER TYPE mood ADD VALUE 'bad'")
+        session.execute("INSERT INTO orders VALUES (2, 'bad')")
+        assert [row["kind"] for row in task.rest()] == ["bad"]
+
+
+def test_an_enum_in_the_key_orders_a_round(session, properties):
+    """SQL-05: as the server compares its labels."""
+    session.execute("CREATE TYPE mood AS ENUM ('z', 'a')")
+    session.execute("CREATE TABLE orders (kind mood, id int, PRIMARY KEY (kind, id))")
+    session.execute(
+        "INSERT INTO orders SELECT kind::mood, id FROM unnest('{z,a}'::text[]) AS kind, generate_series(1, 2) AS id"
+    )
+    with reading(properties | {"mode": "bulk"}) as task:
+        assert [tuple(row.values()) for row in task.poll()] == [("z", 1), ("z", 2)]
+    with reading(properties | {"mode": "bulk"}, task.offsets) as task:
+        assert [tuple(row.values()) for row in task.poll()] == [("a", 1), ("a", 2)]
+
+
+def test_rows_are_the_same_in_sessions_of_another_time_zone(session, properties):
+    """SQL-03: the zone in which the server shows them is no part of them."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, changed timestamptz NOT NULL)")
+    session.execute("INSERT INTO orders VALUES (1, '2020-01-01')")
+    given = properties | {"mode": "timestamp"}
+    with reading(given) as task:
+        assert len(task.rest()) == 1
+    other = {"connection.url": properties["connection.url"] + "&options=-c%20TimeZone%3DAsia%2FTokyo"}
+    with reading(given | other, task.offsets) as task:
+        assert task.rest() == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import UTC, datetime
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import types
@@ -29,13 +30,15 @@ from eosfw_sql.timestamp_forms import timestamp_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import time, tzinfo
+    from datetime import time, timedelta, tzinfo
 
     from sqlalchemy.types import TypeEngine
 
 _WIDTHS: Final = ((2, INT8), (4, INT16), (9, INT32), (18, INT64))
 """Most digits that fit each integer, as Confluent's `NumericMapping` counts them."""
 _DOUBLE_DIGITS: Final = 15
+_MIDNIGHT: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_ALL_DIGITS: Final = Context(prec=1000)
 _INT_NAMES: Final = {"TINYINT": INT8, "MEDIUMINT": INT32}
 _WIDER: Final = {INT8: INT16, INT16: INT32, INT32: INT64, INT64: decimal(0)}
 
@@ -46,6 +49,8 @@ class ColumnType:
 
     schema: Schema
     convert: Callable[[Any], Any] | None = None
+    read_as: TypeEngine[Any] | None = None
+    """The type by which SQLAlchemy reads it; None for that of the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
     if isinstance(kind, types.Integer):
         return _integer(kind, rules)
     if isinstance(kind, types.Numeric) and not isinstance(kind, types.Float):
-        return _numeric(kind, rules.numeric_mapping)
+        made = _numeric(kind, rules.numeric_mapping)
+        return made if rules.dialect != "sqlite" else _exact(made, kind.scale)
     if isinstance(kind, types.DateTime):
         return ColumnType(*timestamp_form(rules.granularity, rules.zone))
     if isinstance(kind, types.ARRAY):
@@ -103,6 +109,17 @@ def _numeric(kind: types.Numeric[Any], mapping: str) -> ColumnType:
     return ColumnType(decimal(scale))
 
 
+def _exact(made: ColumnType, scale: int | None) -> ColumnType:
+    """The same of numbers of SQLite, of which SQLAlchemy makes floats, though they may be whole numbers of 64 bits."""
+    convert = made.convert or (lambda value: value)
+
+    def exact(value: Any) -> Any:
+        number = Decimal(value) if isinstance(value, int) else Decimal(repr(float(value)))
+        return convert(number if scale is None else number.quantize(Decimal(1).scaleb(-scale), context=_ALL_DIGITS))
+
+    return ColumnType(made.schema, exact, types.NullType())
+
+
 def _set(kind: mysql.SET) -> ColumnType:
     """A SET as the server writes it: its members in the order of the column's definition."""
     members = tuple(kind.values)
@@ -124,6 +141,13 @@ def _array(kind: types.ARRAY[Any], rules: TypeRules) -> ColumnType | None:
     return ColumnType(schema, lambda values: [None if one is None else convert(one) for one in values])
 
 
+def _time_of_day(value: timedelta) -> time:
+    """The time of day that a TIME is; ValueError for one below zero or of more than a day."""
+    if value.days:
+        raise ValueError(value)
+    return (_MIDNIGHT + value).time()
+
+
 def _without_zone(value: time) -> time:
     return value.replace(tzinfo=None)
 
@@ -132,11 +156,13 @@ _PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], .
     (types.Boolean, ColumnType(BOOLEAN, bool)),
     (types.Float, ColumnType(FLOAT64, float)),
     (types.Date, ColumnType(DATE)),
+    (mysql.TIME, ColumnType(TIME, _time_of_day, types.NullType())),  # SQLAlchemy leaves out days and sign
     (types.Time, ColumnType(TIME, _without_zone)),
     (mysql.YEAR, ColumnType(INT16)),
     (mysql.BIT, ColumnType(INT64)),
     (types.JSON, ColumnType(STRING, json.dumps)),
     (types._Binary, ColumnType(BYTES, bytes)),  # noqa: SLF001 - what BLOB and BYTEA have in common
+    (types.Enum, ColumnType(STRING, str, types.String())),  # else labels that were added since are refused
     ((types.String, types.Uuid), ColumnType(STRING, str)),
 )
 """Types that need no look at their parameters."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from eosfw.errors import DamagedDataError
-from eosfw_sql.errors import refused, translated
+from eosfw_sql.errors import refused, translated, unreadable_value
 from eosfw_sql.queries import columns_of_query, subquery
 from eosfw_sql.urls import url_of
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from eosfw.config import Config
+    from eosfw.errors import ConfigError
 
 Found = TypeVar("Found")
 
@@ -45,7 +45,7 @@ class Database:
 
     def rows(self, statement: sa.Executable) -> Sequence[Sequence[Any]]:
         """The rows of a statement, in a transaction of its own."""
-        with self._translated(), self._engine.connect() as connection:
+        with self._connected() as connection, self._translated():
             return connection.execute(statement).all()
 
     def cursor(self, statement: sa.Executable, fetched: int) -> Cursor:
@@ -53,8 +53,8 @@ class Database:
 
         `fetched` says how many of them the driver holds at a time. SQLite's writers may have to wait for the end.
         """
+        connection = self._connect()
         with self._translated():
-            connection = self._engine.connect()
             try:
                 options = {"stream_results": True, "max_row_buffer": fetched}
                 return Cursor(connection, connection.execute(statement, execution_options=options), self._translated)
@@ -64,7 +64,7 @@ class Database:
 
     def inspect(self, question: Callable[[sa.Inspector], Found]) -> Found:
         """Ask what the database says about its tables."""
-        with translated(self.name), self._engine.connect() as connection:
+        with self._connected() as connection, translated(self.name):
             return question(sa.inspect(connection))
 
     def has_table(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class Database:
 
     def columns_of_query(self, query: str) -> Sequence[Mapping[str, Any]]:
         """The columns of a query as an inspector tells those of a table."""
-        with self._translated(), self._engine.connect() as connection:
+        with self._connected() as connection, self._translated():
             return columns_of_query(connection, query)
 
     def subquery(self, query: str, columns: Sequence[Mapping[str, Any]]) -> sa.FromClause:
@@ -86,16 +86,27 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        connection = self._connect()
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _connect(self) -> sa.Connection:
+        try:
+            with translated(self.name):
+                return self._engine.connect()
+        except (TypeError, ValueError):
+            raise _odd_options(self._engine.url) from None
+
+    @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             with translated(self.name):
                 yield
         except (ValueError, TypeError, ArithmeticError):
-            # A driver, or SQLite's text, with what is no value of the column's type; its text has the value.
-            raise DamagedDataError(
-                f"database {self.name} holds a value that its column's type does not allow; correct the row, or the "
-                f"type of the column"
-            ) from None
+            raise unreadable_value(self.name) from None
 
 
 class Cursor:
@@ -121,13 +132,24 @@ class Cursor:
     def close(self) -> None:
         """Give the connection back, or give it up if there are rows left; whatever state it is in, this is no error."""
         if self._ahead and self._connection.dialect.name in _READ_TO_THE_END:
-            # What is left may be a large table.
+            # What is left may be a large table, and pymysql would read it where it lets go of the rows.
+            with suppress(AttributeError):
+                self._result.cursor._result.unbuffered_active = False  # noqa: SLF001 - it has no other way
             with suppress(exc.SQLAlchemyError):
                 self._connection.invalidate()
         with suppress(exc.SQLAlchemyError):
             self._result.close()
         with suppress(exc.SQLAlchemyError):
             self._connection.close()
+
+
+def _odd_options(url: sa.URL) -> ConfigError:
+    """The error about options that a driver does not take, without their values, which may be secret."""
+    return refused(
+        "connection.url",
+        f"the driver of {url.drivername} does not take all of the options {', '.join(sorted(url.query))}, or not with "
+        f"these values; correct what stands behind the ?",
+    )
 
 
 def _engine(url: sa.URL, cached: int) -> sa.Engine:
@@ -137,6 +159,8 @@ def _engine(url: sa.URL, cached: int) -> sa.Engine:
         raise refused(
             "connection.url", f"SQLAlchemy has no dialect {url.drivername!r}; correct the name, or install its package"
         ) from None
+    except (ValueError, TypeError, exc.ArgumentError):
+        raise _odd_options(url) from None
     except ImportError as error:
         module = (error.name or url.get_driver_name()).partition(".")[0]
         raise refused(

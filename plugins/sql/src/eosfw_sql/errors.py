@@ -19,6 +19,7 @@ _PERMANENT = (
         "syntax error",
         "correct the query, if one is named; with quote.sql.identifiers = always names need no quotes of their own",
     ),
+    ("invalid connection option", "correct what stands behind the ? of connection.url"),
     ("password", "give the user's password by connection.password"),
     ("authentication", "give the user's password by connection.password"),
     ("access denied", "give the user the rights, or name another by connection.user"),
@@ -35,6 +36,14 @@ _PERMANENT = (
 def refused(name: str, what: str) -> ConfigError:
     """An error that ends the task until somebody has done what it says."""
     return ConfigError(Problem(name, what))
+
+
+def unreadable_value(database: str) -> DamagedDataError:
+    """The error about a value that the driver, or SQLAlchemy, cannot read; their texts have the value."""
+    return DamagedDataError(
+        f"database {database} holds a value that cannot be read as what its column's type says; correct the row, or "
+        f"read it by a query that casts the column"
+    )
 
 
 @contextmanager
@@ -54,13 +63,13 @@ def translated(database: str) -> Iterator[None]:
 def _translation(error: exc.DBAPIError, database: str) -> EosfwError:
     said = _first_line(error)
     lower = said.lower()
+    if isinstance(error, exc.DataError) or "could not decode to utf-8" in lower:
+        return unreadable_value(database)
     remedy = next((remedy for words, remedy in _PERMANENT if words in lower), None)
     if remedy is not None:
         return refused("connection.url", f"database {database} refuses: {said}; {remedy}")
     if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
         return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
-    if isinstance(error, exc.DataError | exc.IntegrityError):  # its text may have values of a row
-        said = type(error.orig).__name__
     return DamagedDataError(f"database {database} cannot be read: {said}; correct the names of tables and columns")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sqlalchemy as sa
 
 from eosfw.data import StructColumns
+from eosfw.errors import DamagedDataError
 from eosfw.records import SourceBatch
 from eosfw_sql.modes.columns import position_of
 from eosfw_sql.modes.late_row_check import LateRowCheck, late_row_check
@@ -78,15 +79,15 @@ class PageReader:
                 # Without a row the time of the start would not be known to the next task.
                 return self._target.batch(table, (), position.offset, [] if self._context.record_offsets else None)
         table, position = self._opened
-        asked = position.statement(sa.select(*table.table.columns), self._config["batch.max.rows"])
+        asked = position.statement(sa.select(*table.selected), self._config["batch.max.rows"])
         rows = position.unread(self._database.rows(_suffixed(asked, self._config)))
         self.idle = not rows
         if not rows:
             self._look_for_late_rows(table, position)
             return None
+        offsets = self._move(position, rows)
         if self._late is not None:
             self._late.were_read(rows)
-        offsets = self._move(position, rows)
         return self._target.batch(table, rows, position.offset, offsets)
 
     def close(self) -> None:
@@ -187,7 +188,13 @@ def _values(table: SourceTable, rows: Sequence[Row]) -> StructColumns:
         return StructColumns({name: [] for name in table.schema.names}, 0)
     for name, kind, values in zip(table.schema.names, table.columns, zip(*rows, strict=True), strict=False):
         convert = kind.convert
-        columns[name] = (
-            list(values) if convert is None else [None if value is None else convert(value) for value in values]
-        )
+        try:
+            columns[name] = (
+                list(values) if convert is None else [None if value is None else convert(value) for value in values]
+            )
+        except (ValueError, TypeError, AttributeError, ArithmeticError):  # whose text has the value
+            raise DamagedDataError(
+                f"column {name} of {table.title} has a value that is none of its type; correct the row, or read it by "
+                f"a query that casts the column"
+            ) from None
     return StructColumns(columns, len(rows))

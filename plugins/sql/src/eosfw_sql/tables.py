@@ -50,6 +50,14 @@ class SourceTable:
         return self.table.columns[name]
 
     @property
+    def selected(self) -> Sequence[sa.ColumnElement[Any]]:
+        """Its columns, as what their schemas are made for."""
+        return [
+            column if kind.read_as is None else sa.type_coerce(column, kind.read_as).label(column.key)
+            for column, kind in zip(self.table.columns, self.columns, strict=True)
+        ]
+
+    @property
     def key_columns(self) -> Sequence[sa.ColumnElement[Any]]:
         """The columns of its primary key."""
         return [self.table.columns[name] for name in self.key]

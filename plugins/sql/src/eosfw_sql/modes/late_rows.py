@@ -59,7 +59,7 @@ class LateTimestamps:
         self._column = column
         self._width = len(table.columns)
         self._by_number = number is not None
-        self._asked = [*table.table.columns] if number is None else [column.expression, number]
+        self._asked = [*table.selected] if number is None else [column.expression, number]
         self._look_back = timedelta(milliseconds=config["timestamp.late.check.ms"])
         # What other tasks have read is unknown: what stands there when this one begins counts as read.
         self._known: Counter[Hashable] | None = Counter() if from_start else None
