@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import pytest
 
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, DamagedDataError
 
 from .reading import reading
 
@@ -63,3 +66,48 @@ def test_a_table_that_is_gone_is_named(mariadb, properties):
         mariadb.execute("DROP TABLE orders")
         with pytest.raises(ConfigError, match="doesn't exist; name what exists"):
             task.rest()
+
+
+@pytest.mark.parametrize("kind", ["enum", "set"])
+def test_texts_that_the_server_sorts_by_number_are_no_place_in_a_round(mariadb, properties, kind):
+    """SQL-05: it compares them as texts, so that rows behind such a key were left out."""
+    mariadb.execute(
+        f"CREATE TABLE orders (kind {kind}('z', 'm', 'a'), id int, PRIMARY KEY (kind, id))",
+        "INSERT INTO orders VALUES ('z', 1), ('z', 2), ('m', 1), ('m', 2), ('a', 1), ('a', 2)",
+    )
+    found, offsets = [], {}
+    for _ in range(3):
+        with reading(properties | {"mode": "bulk", "batch.max.rows": 2}, offsets) as task:
+            found += [tuple(row.values()) for row in task.poll()]
+    assert found == [(one, number) for one in "zma" for number in (1, 2)]
+
+
+def test_the_members_of_a_set_have_one_order_in_every_process():
+    """SQL-03: SQLAlchemy makes sets of them, which Python orders by hashes that differ from process to process."""
+    code = "from eosfw_sql.modes.positions import digest_of; print(digest_of([set('abcdefgh')]).hex())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("datetime", "0000-00-00 00:00:00"), ("time", "-01:00:00"), ("time", "25:00:00")]
+)
+def test_values_that_python_does_not_have_are_refused(mariadb, properties, column, value):
+    """SQL-07: a time of day that is none was another one."""
+    mariadb.execute(
+        "SET GLOBAL sql_mode = ''",
+        f"CREATE TABLE orders (id int PRIMARY KEY, odd {column})",
+        f"INSERT INTO orders VALUES (1, '{value}')",
+        "SET GLOBAL sql_mode = DEFAULT",
+    )
+    with (
+        reading(properties) as task,
+        pytest.raises(DamagedDataError, match="column odd of table orders has a value that is none of its type") as no,
+    ):
+        task.poll()
+    assert value not in str(no.value)

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eosfw.errors import DamagedDataError
+
 from .reading import execute, reading, sqlite_properties
 
 MODES = ("incrementing", "timestamp", "timestamp+incrementing")
@@ -151,3 +153,82 @@ def test_the_first_timestamp_may_be_given(tmp_path):
             with reading(properties) as task:
                 assert ids(task.rest()) == [2, 3]
                 assert task.context.notices == []
+
+
+CHANGES = [
+    ("timestamp", "timestamp+incrementing"),
+    ("timestamp+incrementing", "timestamp"),
+    ("timestamp+incrementing", "incrementing"),
+    ("incrementing", "timestamp+incrementing"),
+    ("timestamp", "incrementing"),
+    *((mode, "bulk") for mode in MODES),
+    *(("bulk", mode) for mode in MODES),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES)
+def test_an_offset_of_another_mode_is_refused(tmp_path, before, after):
+    """SQL-02: rows that were read would come again, or rows that were not be left out."""
+    execute(tmp_path, ORDERS, *inserts([(1, 3), (2, 1), (3, 2)]))
+    with reading(sqlite_properties(tmp_path, before, timestamp_column_name="changed")) as task:
+        assert sorted(ids(task.poll())) == [1, 2, 3]
+    given = sqlite_properties(tmp_path, after, timestamp_column_name="changed")
+    with reading(given, task.offsets) as task, pytest.raises(DamagedDataError, match="reset the connector's offsets"):
+        task.poll()
+
+
+@pytest.mark.parametrize(
+    ("mode", "offset"),
+    [
+        ("timestamp", {"timestamp": "s3cret", "rows": ""}),
+        ("timestamp", {"timestamp": "2020-01-01 00:00:01", "rows": "%"}),
+        ("timestamp+incrementing", {"timestamp": 5, "incrementing": 1}),
+        ("incrementing", {"incrementing": "s3cret"}),
+        ("bulk", {"round": 0, "row": 1, "after": "s3cret"}),
+        ("bulk", {"round": 0, "row": 1, "after": "5"}),
+    ],
+)
+def test_an_offset_that_was_spoiled_is_refused(tmp_path, mode, offset):
+    """SQL-02: by one sentence without its text."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1)]))
+    given = sqlite_properties(tmp_path, mode, timestamp_column_name="changed")
+    with reading(given, {"orders": offset}) as task, pytest.raises(DamagedDataError, match="reset the con") as refused:
+        task.poll()
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", ["incrementing", "timestamp+incrementing"])
+def test_rows_without_a_number_hold_up_no_others(tmp_path, mode):
+    """SQL-02: a page of them alone looked like the end of the table."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER UNIQUE, changed TIMESTAMP NOT NULL)")
+    rows = [("NULL", 1), ("NULL", 1), (1, 1), ("NULL", 2), ("NULL", 2), ("NULL", 2), (2, 3)]
+    execute(tmp_path, *inserts(rows))
+    more = {"incrementing_column_name": "id", "timestamp_column_name": "changed", "validate_non_null": "false"}
+    with reading(sqlite_properties(tmp_path, mode, batch_max_rows=2, **more)) as task:
+        assert ids(task.rest()) == [1, 2]
+
+
+@pytest.mark.parametrize("mode", ["incrementing", "timestamp+incrementing"])
+@pytest.mark.parametrize("number", ["1.5", "'s3cret'"])
+def test_a_number_that_is_not_whole_is_refused(tmp_path, mode, number):
+    """SQL-07: behind the whole number before it the row would come again and again."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER UNIQUE NOT NULL, changed TIMESTAMP NOT NULL)")
+    execute(tmp_path, *inserts([(1, 1), (number, 1)]))
+    more = {"incrementing_column_name": "id", "timestamp_column_name": "changed"}
+    with reading(sqlite_properties(tmp_path, mode, **more)) as task:
+        with pytest.raises(DamagedDataError, match="column id has a value that is no whole number") as refused:
+            task.rest()
+        assert "s3cret" not in str(refused.value)
+
+
+def test_large_numbers_of_sqlite_keep_all_digits(tmp_path):
+    """SQL-09, SQL-02: in the place of DECIMAL it has whole numbers of 64 bits, and floats."""
+    execute(tmp_path, "CREATE TABLE orders (id DECIMAL(20, 0) PRIMARY KEY NOT NULL, price DECIMAL(9, 2), any NUMERIC)")
+    execute(
+        tmp_path, "INSERT INTO orders VALUES (9007199254740993, 3.5, 0.1), (9007199254740995, -1, 9007199254740993)"
+    )
+    with reading(sqlite_properties(tmp_path, "incrementing", batch_max_rows=1)) as task:
+        assert [tuple(map(str, row.values())) for row in task.rest()] == [
+            ("9007199254740993", "3.50", "0.1"),
+            ("9007199254740995", "-1.00", "9007199254740993"),
+        ]

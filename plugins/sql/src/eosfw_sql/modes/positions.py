@@ -8,6 +8,8 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _DIGEST_BYTES: Final = 12
 MAX_TIES: Final = 40_000
 """Rows that share a timestamp in mode timestamp: their hashes stand in the offset, and Kafka takes 1 MiB."""
+_RAW: Final = sa.types.NullType()
+"""Numbers as the driver gives them: SQLAlchemy makes a float of some, which is another number if it is large."""
 
 Row: TypeAlias = Sequence[Any]
 """The values of a row."""
@@ -49,19 +53,18 @@ class IncrementingPosition:
 
     def __init__(self, column: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
         self._column = column
-        self._last: int | None = None if offset is None else _number(offset)
+        self._last: int | None = None if offset is None else _number(refuse_other_mode(offset, "incrementing"))
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
-        asked = table.add_columns(self._column.label("eosfw_incrementing"))
-        if self._last is not None:
-            asked = asked.where(self._column > self._last)
-        return asked.order_by(self._column).limit(limit)
+        asked = table.add_columns(sa.type_coerce(self._column, _RAW).label("eosfw_incrementing"))
+        behind = self._column.is_not(None) if self._last is None else self._column > self._last
+        return asked.where(behind).order_by(self._column).limit(limit)
 
     def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return [row for row in rows if row[-1] is not None]
+        return rows
 
     def move(self, rows: Sequence[Row]) -> None:
-        self._last = int(rows[-1][-1])
+        self._last = _whole_number(rows[-1][-1], self._column)
 
     @property
     def offset(self) -> SourceOffset:
@@ -73,24 +76,27 @@ class TimestampIncrementingPosition:
 
     def __init__(self, timestamp: TimestampColumn, number: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
         self._timestamp, self._number = timestamp, number
+        if offset is not None:
+            refuse_other_mode(offset, "timestamp", "incrementing")
         self._time = timestamp.start if offset is None else _time(offset)
         self._last: int | None = None if offset is None else _number(offset)
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
         time, number = self._timestamp.expression, self._number
-        asked = table.add_columns(time.label("eosfw_timestamp"), number.label("eosfw_incrementing"))
-        asked = asked.where(self._timestamp.before_now())
+        raw = sa.type_coerce(number, _RAW).label("eosfw_incrementing")
+        asked = table.add_columns(time.label("eosfw_timestamp"), raw)
+        asked = asked.where(self._timestamp.before_now(), number.is_not(None))
         if self._time is not None:
             here = self._timestamp.bound(self._time)
-            tied = number.is_not(None) if self._last is None else number > self._last
-            asked = asked.where(sa.or_(time > here, sa.and_(time == here, tied)))
+            tied = time == here if self._last is None else sa.and_(time == here, number > self._last)
+            asked = asked.where(sa.or_(time > here, tied))
         return asked.order_by(time, number).limit(limit)
 
     def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return [row for row in rows if row[-1] is not None and row[-2] is not None]
+        return rows
 
     def move(self, rows: Sequence[Row]) -> None:
-        self._time, self._last = self._timestamp.text(rows[-1][-2]), int(rows[-1][-1])
+        self._time, self._last = self._timestamp.text(rows[-1][-2]), _whole_number(rows[-1][-1], self._number)
 
     @property
     def offset(self) -> SourceOffset:
@@ -104,6 +110,8 @@ class TimestampPosition:
         self, timestamp: TimestampColumn, key: Sequence[sa.ColumnElement[Any]], offset: SourceOffset | None
     ) -> None:
         self._timestamp, self._key = timestamp, key
+        if offset is not None:
+            refuse_other_mode(offset, "timestamp", "rows")
         self._time = timestamp.start if offset is None else _time(offset)
         self._tied = _digests(offset) if offset is not None else Counter[bytes]()
 
@@ -118,8 +126,6 @@ class TimestampPosition:
     def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
         known, found = self._tied.copy(), []
         for row in rows:
-            if row[-1] is None:
-                continue
             if self._timestamp.text(row[-1]) == self._time and known[digest := digest_of(row)] > 0:
                 known[digest] -= 1
             else:
@@ -145,8 +151,37 @@ class TimestampPosition:
 
 def digest_of(row: Row) -> bytes:
     """What tells a row from others in every process."""
-    plain = [bytes(one) if isinstance(one, memoryview) else one for one in row]
-    return blake2b(repr(plain).encode(), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(repr(list(map(_plain, row))).encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _plain(value: Any) -> Any:
+    """A value whose text is the same in every process and session."""
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if isinstance(value, set):
+        return sorted(value)
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo is not None else value
+
+
+def refuse_other_mode(offset: SourceOffset, *entries: str) -> SourceOffset:
+    """An offset that has these entries alone; DamagedDataError for one of another mode, which means another place."""
+    if not offset.keys() <= {*entries}:
+        raise DamagedDataError(
+            "the source offset was made in another mode, which says nothing of the rows that this one has read: set "
+            "mode as it was, or reset the connector's offsets"
+        )
+    return offset
+
+
+def _whole_number(value: Any, column: sa.ColumnElement[Any]) -> int:
+    """The number of a row as it stands in an offset; DamagedDataError if it is not whole: it would come again."""
+    with suppress(TypeError, ValueError, OverflowError):
+        if (number := int(value)) == value:
+            return number
+    raise DamagedDataError(
+        f"column {column.key} has a value that is no whole number, behind which no offset can stand; correct the row, "
+        f"or name another column by incrementing.column.name"
+    )
 
 
 def _number(offset: SourceOffset) -> int | None:
@@ -163,11 +198,15 @@ def whole(offset: SourceOffset, entry: str) -> int:
 
 def _time(offset: SourceOffset) -> str:
     value = offset.get("timestamp")
-    if not isinstance(value, str):
-        raise DamagedDataError("the source offset has no 'timestamp': reset the connector's offsets")
-    return value
+    with suppress(TypeError, ValueError):
+        datetime.fromisoformat(value)  # type: ignore[arg-type] # it says itself if it is no text
+        return str(value)
+    raise DamagedDataError("the source offset has no 'timestamp': reset the connector's offsets")
 
 
 def _digests(offset: SourceOffset) -> Counter[bytes]:
-    packed = b64decode(str(offset.get("rows", "")))
+    try:
+        packed = b64decode(str(offset.get("rows", "")), validate=True)
+    except ValueError:
+        raise DamagedDataError("the source offset has no hashes at 'rows': reset the connector's offsets") from None
     return Counter(packed[at : at + _DIGEST_BYTES] for at in range(0, len(packed), _DIGEST_BYTES))

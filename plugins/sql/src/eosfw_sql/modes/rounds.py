@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import types
+from sqlalchemy.dialects import mysql
 
 from eosfw.errors import DamagedDataError
-from eosfw_sql.modes.positions import whole
+from eosfw_sql.modes.positions import refuse_other_mode, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _PLAIN_KEYS: Final = (types.Integer, types.String)
 """Types of keys whose values stand in an offset as they are."""
+_NUMBERED: Final = (mysql.ENUM, mysql.SET)
+"""Types of texts that MySQL sorts by their numbers, and compares as texts."""
 
 
 class RoundPosition:
@@ -31,15 +34,17 @@ class RoundPosition:
 
     def __init__(self, table: SourceTable, offset: SourceOffset | None) -> None:
         self._table = table
+        if offset is not None:
+            refuse_other_mode(offset, "round", "row", "after")
         self._round, self._row = (0, 0) if offset is None else (whole(offset, "round"), whole(offset, "row"))
-        self._plain = bool(table.key) and all(isinstance(one.type, _PLAIN_KEYS) for one in table.key_columns)
+        self._plain = bool(table.key) and all(map(_is_plain, table.key_columns))
         names = list(table.table.columns.keys())
         self._places = [names.index(name) for name in table.key]
         self._after: Sequence[Any] | None = None if offset is None or not self._plain else _key(offset, table.key)
 
     def statement(self) -> sa.Select[Any]:
         """All rows of the round that are left."""
-        asked = sa.select(*self._table.table.columns)
+        asked = sa.select(*self._table.selected)
         key = self._table.key_columns
         if self._after is not None:
             return asked.where(_behind(key, self._after)).order_by(*key)
@@ -63,6 +68,10 @@ class RoundPosition:
         return place if self._after is None else {**place, "after": json.dumps(self._after)}
 
 
+def _is_plain(column: sa.ColumnElement[Any]) -> bool:
+    return isinstance(column.type, _PLAIN_KEYS) and not isinstance(column.type, _NUMBERED)
+
+
 def _behind(key: Sequence[sa.ColumnElement[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
     """Whether a row's key is larger, column by column: not every database compares tuples."""
     column, value = key[0], sa.literal(values[0], key[0].type)
@@ -79,7 +88,10 @@ def _key(offset: SourceOffset, key: Sequence[str]) -> Sequence[Any] | None:
     text = offset.get("after")
     if text is None:
         return None
-    after = json.loads(str(text))
-    if len(after) != len(key):
+    try:
+        after = json.loads(str(text))
+    except ValueError:
+        after = None
+    if not isinstance(after, list) or len(after) != len(key):
         raise DamagedDataError("the source offset has another key than the table: reset the connector's offsets")
     return [*after]
