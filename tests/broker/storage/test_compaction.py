@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import StaleProducerEpochError
 from eosfw_memory.server.broker.log_manager import LogManager
 from eosfw_memory.storage.cleaner.compaction import compact
@@ -13,8 +16,9 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import header_at
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..brokers import started
+from ..brokers import produced, started
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, plain, visible
+from ..protocol.raw_batches import LZ4, PACKERS, batch, record
 from .compaction import DAY, RULES, Keyed, cleaned, markers, rolled, values
 from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, flip, leave_logs_alone
 
@@ -231,6 +235,32 @@ def test_a_damaged_log_keeps_no_other_one_from_compaction(tmp_path):
 
     assert path.read_bytes() == content
     assert values(logs[1]) == [b"2"]
+    broker.close()
+
+
+def test_a_log_that_cannot_be_unpacked_keeps_no_other_one_from_compaction(monkeypatch, caplog):
+    """Its topic was not compacted when its records came, whose codec is not installed here."""
+    packed = batch(record(), kind=LZ4, pack=PACKERS[LZ4])
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)
+    broker = started()
+    topic = broker.topics.create("packed", 1, {**RULES, "cleanup.policy": "delete"})
+    log = broker.topics.create("whole", 1, RULES).partitions[0].log
+    for _ in range(9):
+        assert produced(broker, packed, topic="packed") is Code.NONE
+    broker.topics.alter(topic, RULES)
+    writer = Keyed(log, 1)
+    for number in range(3):
+        writer.send((b"k", b"%d" % number), transactional=False)
+    rolled(log)
+
+    manager = LogManager(broker.topics, broker.settings)
+    for _ in range(2):
+        manager.compact(NOW)
+
+    assert values(log) == [b"2"]
+    assert [message for message in caplog.messages if "pip install lz4" in message and "packed-0" in message] == [
+        "packed-0: cannot be compacted: lz4 records cannot be unpacked without lz4. Try: pip install lz4"
+    ]
     broker.close()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import suppress
 
+from eosfw.ids import TopicPartition
 from eosfw_memory.common.background_tasks import BackgroundTasks
-from eosfw_memory.common.log_errors import CorruptMessageError
+from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
@@ -25,6 +25,8 @@ class LogManager:
     def __init__(self, topics: Topics, settings: Settings) -> None:
         self._topics = topics
         self._settings = settings
+        self._uncleanable: set[TopicPartition] = set()
+        """The partitions whose logs could not be compacted, of which it was logged."""
 
     def add_to(self, background_tasks: BackgroundTasks, now_ms: int) -> None:
         """Add a task for each."""
@@ -53,8 +55,12 @@ class LogManager:
         """Clean the logs that keep the latest record of each key alone."""
         for log in self._logs():
             if log.config.compacted:
-                with suppress(CorruptMessageError):  # the file was logged; other logs are cleaned all the same
+                try:
                     compact(log, now_ms)
+                except LogError as why:  # other logs are cleaned all the same
+                    if log.where not in self._uncleanable:
+                        self._uncleanable.add(log.where)
+                        _LOG.warning("%s-%d: cannot be compacted: %s", *log.where, why.message)
 
     def _logs(self) -> Iterator[PartitionLog]:
         return (log for log in self._topics.logs().values() if log.log_storage.failed is None)
