@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError, RecordTooLargeError
+from eosfw.errors import (
+    AbortableError,
+    ConcurrentTransactionsError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    RecordTooLargeError,
+)
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
@@ -193,6 +200,28 @@ def test_a_record_after_an_abort_is_not_taken_for_one_whose_fate_is_unknown(
     commit(producer, topic, b"kept")
 
     assert direct.values(topic) == [b"first", b"kept"]
+
+
+def test_an_abort_that_is_repeated_still_gives_no_sequence_number_twice(
+    direct: BackendHarness, own: EmbeddedCluster
+) -> None:
+    """BRK-02, version 1: the first one ended the transaction, and got no higher epoch in its time."""
+    topic = direct.topic()
+    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": "1"})
+    producer.init_transactions(WAIT)
+    own.faults.add(Lose("Produce"))
+    own.faults.add(Fail("Produce", code="TOPIC_AUTHORIZATION_FAILED", nth=2))
+    producer.begin_transaction()
+    producer.send(record(topic, b"aborted"))
+    busy = own.faults.add(Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS", times=1_000))
+    with pytest.raises(ConcurrentTransactionsError):
+        producer.abort_transaction(0.1)
+    own.faults.remove(busy)
+    producer.abort_transaction(WAIT)
+
+    commit(producer, topic, b"kept")
+
+    assert direct.values(topic) == [b"kept"]
 
 
 # --- without a transactional id

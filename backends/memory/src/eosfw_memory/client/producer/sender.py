@@ -122,7 +122,7 @@ class Sender:
     @property
     def in_doubt(self) -> bool:
         """Whether some batch may have been stored although no broker has said so."""
-        return any(accumulator.in_doubt for accumulator in self.waiting.values())
+        return any(accumulator.in_doubt for accumulator in self._accumulators.values())
 
     def discard(self, why: EosfwError) -> None:
         """Discard every record that is not delivered."""
