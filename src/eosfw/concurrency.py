@@ -7,16 +7,20 @@ All other modules ask a `Runtime` for the time, a pause, an event, a lock, a que
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 __all__ = ["Event", "FairLock", "Queue", "Runtime", "Spawned", "ThreadRuntime"]
 
+_SWITCH_INTERVAL: Final = sys.getswitchinterval()
+_FEW_THREADS: Final = 100
+"""Up to so many, Python's own interval stands; it grows with their number."""
 _T = TypeVar("_T")
 
 
@@ -99,6 +103,9 @@ class _Thread:
         self.name = name
         self._thread = threading.Thread(target=target, name=name, daemon=True)
         self._thread.start()
+        # A thread that waits for the interpreter's lock wakes at each interval to ask for it. Hundreds that do so every
+        # 5 ms use up a processor, each then gets the lock later, more of them wait, and a worker misses its heartbeats.
+        sys.setswitchinterval(_SWITCH_INTERVAL * max(1.0, threading.active_count() / _FEW_THREADS))
 
     def join(self, timeout: float | None = None) -> bool:
         self._thread.join(timeout)
