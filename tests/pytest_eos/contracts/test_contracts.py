@@ -222,6 +222,13 @@ CASES = [
         "every_offset_is_a_record_or_a_reported",
         "*offsets are neither shown nor accounted for*",
     ),
+    (
+        READER,
+        "reader",
+        "bad.TellsArrowMore",
+        "arrow_is_given_what_a_read_shows",
+        "*Spark would be shown other records*",
+    ),
     (BACKEND, "backend", "bad.NeverAborts", "an_abort_discards_every_record", "*an aborted record is visible*"),
     (
         BACKEND,

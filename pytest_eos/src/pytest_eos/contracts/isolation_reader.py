@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from eosfw.data import is_arrow
 from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Backend, Gap, IsolationReader
+from eosfw.protocols import ArrowIsolationReader, Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from pytest_eos.contracts.backends.fixtures import BackendFixtures
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
@@ -102,6 +104,20 @@ class IsolationReaderContract(BackendFixtures):
         due = list(range(whole.start, whole.end))
         assert sorted(offsets) == due, "some offsets are neither shown nor accounted for, or both"
 
+    def test_arrow_is_given_what_a_read_shows(self, lab: BackendHarness, reader: IsolationReader) -> None:
+        """What a reader leaves out or masks, it leaves out or masks for Spark's tasks as well."""
+        if not isinstance(reader, ArrowIsolationReader):
+            pytest.skip("it has no `read_arrow`, so Spark's tasks call `read`")
+        topic = lab.topic()
+        _transaction(lab, topic, b"a", commit=True)
+        _transaction(lab, topic, b"b", commit=False)
+        lab.write(topic, b"c")
+        whole = reader.bounds([topic])
+
+        shown, given = (_records(read(whole, WAIT)) for read in (reader.read, reader.read_arrow))
+
+        assert given == shown, "`read_arrow` gives not what `read` shows: Spark would be shown other records"
+
     def test_bounds_cover_every_partition(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """An empty partition has an empty range."""
         topic = lab.topic(partitions=2)
@@ -136,6 +152,18 @@ def _transaction(lab: BackendHarness, topic: str, value: bytes, *, commit: bool)
 def _values(reader: IsolationReader, topic: str) -> list[bytes | None]:
     found = reader.read(reader.bounds([topic]), WAIT)
     return [value for batch in found if isinstance(batch, LogBatch) for value in batch.values]
+
+
+def _records(found: Iterator[LogBatch | Gap]) -> list[tuple[int, bytes | None, bytes | None]]:
+    """Offset, key and value of each record."""
+    batches = [batch for batch in found if isinstance(batch, LogBatch)]
+    columns = ((batch.offsets, _listed(batch.keys), _listed(batch.values)) for batch in batches)
+    return [record for each in columns for record in zip(*each, strict=True)]
+
+
+def _listed(column: Any) -> list[bytes | None]:
+    """A column as a list, also one of pyarrow."""
+    return column.to_pylist() if is_arrow(column) else list(column)
 
 
 def _until_stalled(found: Iterator[LogBatch | Gap]) -> tuple[list[int], ReadStalledError | None]:
