@@ -76,3 +76,19 @@ def test_a_transaction_older_than_any_timeout_allows_is_reported_as_hanging(brok
     broker.run_due_tasks()
 
     assert hangs in caplog.text
+
+
+def test_a_transaction_that_its_coordinator_will_end_is_not_reported_as_hanging(broker, caplog):
+    """BRK-10: the times of records tell nothing of its age, as of flights of years ago that are written today."""
+    years_ago, partition = 1_357_000_000_000, TopicPartition("t", 0)
+    holder = broker.coordinator.initialise("x", 900_000, None, broker.now_ms())
+    broker.jump(9 * 60)
+    broker.coordinator.add_partitions("x", holder, [partition], broker.now_ms())
+    batch = encode_batch(None, [b"old"], years_ago, producer=holder, base_sequence=0, transactional=True)
+    broker.topics.logs()[partition].append(batch, broker.now_ms())
+
+    broker.jump(2 * 60)
+    broker.run_due_tasks()
+
+    assert broker.topics.logs()[partition].first_offset_of(holder.producer_id) == 0
+    assert "hangs" not in caplog.text

@@ -322,7 +322,7 @@ class Broker(BrokerState):
         tasks.add("ending sessions of groups", _GROUP_TICK_MS, groups.tick, now_ms, groups.is_empty)
         tasks.add("forgetting rates of clients", UNUSED_MS, self.client_quotas.forget_unused, now_ms)
         tasks.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, groups.expire_offsets, now_ms)
-        LogManager(self.topics, settings).add_to(tasks, now_ms)
+        LogManager(self.topics, settings, self.coordinator.state.undecided_writes).add_to(tasks, now_ms)
 
     def _abort_timed_out(self, now_ms: int) -> None:
         for name in self.coordinator.abort_timed_out(now_ms):

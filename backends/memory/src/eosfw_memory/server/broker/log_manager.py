@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeAlias
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.background_tasks import BackgroundTasks
@@ -18,13 +19,17 @@ _LOG = logging.getLogger(__name__)
 _GRACE_MS = 300_000
 """How long after the longest timeout a transaction is reported as hanging: KIP-664's five minutes."""
 
+UndecidedWrites: TypeAlias = Callable[[], Collection[tuple[int, TopicPartition]]]
+"""Gives each producer with the partitions in which its coordinator will end its transaction."""
+
 
 class LogManager:
     """Runs compaction, retention and the expiry of producers as background tasks, under the broker's lock."""
 
-    def __init__(self, topics: Topics, settings: Settings) -> None:
+    def __init__(self, topics: Topics, settings: Settings, undecided_writes: UndecidedWrites = frozenset) -> None:
         self._topics = topics
         self._settings = settings
+        self._undecided_writes = undecided_writes
         self._uncleanable: set[TopicPartition] = set()
         """The partitions whose logs could not be compacted, of which it was logged."""
 
@@ -39,12 +44,17 @@ class LogManager:
         """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
 
         A transaction that is open much longer than any timeout allows is hanging: no coordinator will end it (BRK-10).
+        The times of records alone do not tell, since records may be older than their transaction.
         """
         late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
+        late = []
         for log in self._logs():
             log.expire_producers(now_ms - self._settings.producer_expiration_ms)
-            for late in log.hanging_transactions(late_ms):
-                _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
+            late += [(each.producer.producer_id, log.where) for each in log.hanging_transactions(late_ms)]
+        coordinated = self._undecided_writes() if late else ()
+        for producer_id, where in late:
+            if (producer_id, where) not in coordinated:
+                _LOG.warning("%s: the transaction of producer %s hangs", where, producer_id)
 
     def retain(self, now_ms: int) -> None:
         """Delete old segments."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from eosfw.errors import DamagedDataError
+from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.decisions import Decision
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
@@ -51,6 +52,15 @@ class TransactionStateManager:
         """Which id each producer holds, or is to hold next."""
         next_holders = {each.next_producer_id: each.transactional_id for each in self._metadata.values()}
         return next_holders | {each.producer_id: each.transactional_id for each in self._metadata.values()}
+
+    def undecided_writes(self) -> Collection[tuple[int, TopicPartition]]:
+        """Each producer with the partitions in which its transaction has still to be ended."""
+        return {
+            (each.producer_id, where)
+            for each in self._metadata.values()
+            if each.state not in AT_REST
+            for where in each.partitions
+        }
 
     def apply(self, transactional_id: str, decided: Decision, now_ms: int) -> TransactionMetadata:
         """Log a decision, then let it count: if logging fails nothing has changed, so no epoch is lost.
