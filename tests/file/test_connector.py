@@ -113,6 +113,14 @@ def test_an_unreadable_file_is_reported_before_the_start(folder, file, what, mon
         files(file)
 
 
+def test_a_name_that_is_not_utf_8_is_a_problem(folder):
+    """No source offset can hold it, so that its task could commit nothing."""
+    with open(os.fsencode(folder) + b"/\xff.log", "wb"):
+        (problem,) = problems(folder)
+
+    assert problem.startswith(f"file: '{folder}/\\udcff.log' has a name that is not UTF-8")
+
+
 def test_every_problem_is_reported_at_once(folder):
     """A user mends them in one go."""
     assert len(problems(f"{folder}/x,{folder}/y,{folder}/a.csv")) == 2

@@ -60,7 +60,7 @@ def find(
         unique = _without_rotated(unique)
     kernel = bounded_glob.kernel_devices()
     local = [path for path in unique if not file_systems.is_url(path)]
-    problems += [Problem(PROPERTY, what) for path in local if (what := _unreadable(path, kernel))]
+    problems += [Problem(PROPERTY, what) for path in local if (what := _unwritable(path) or _unreadable(path, kernel))]
     problems += [Problem(PROPERTY, what) for what in _same_twice(local)]
     return FoundFiles(unique, problems)
 
@@ -167,6 +167,12 @@ def _nothing_found(item: str) -> str:
 def _too_many(item: str) -> str:
     most = f"{bounded_glob.MAX_NAMES:,} names"
     return f"{item!r} goes over more than {most}; name a folder further down, or use fewer wildcards"
+
+
+def _unwritable(path: str) -> str | None:
+    if path == path.encode(errors="replace").decode():
+        return None
+    return f"{path!a} has a name that is not UTF-8, which no source offset can hold; rename it"
 
 
 def _unreadable(path: str, kernel: Collection[int]) -> str | None:
