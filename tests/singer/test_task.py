@@ -7,6 +7,7 @@ import logging
 import stat
 import sys
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -282,6 +283,13 @@ def test_a_catalog_is_given_as_it_is(tmp_path):
         ({"replication_keys": "a=b"}, r"replication\.keys: the tap has no stream 'a'"),
         ({"full_table_streams": "a"}, r"full\.table\.streams: the tap has no stream 'a'"),
         ({"catalog": "{}", "streams": "a"}, r"catalog: it is no catalog of Singer"),
+        *(
+            (
+                {"catalog": json.dumps({"streams": [{"stream": "a", "metadata": odd}]}), "streams": "a"},
+                r"catalog: the metadata of its stream 'a' are none of Singer's",
+            )
+            for odd in (None, 5, [None], [{"breadcrumb": [], "metadata": None}])
+        ),
     ],
 )
 def test_a_choice_that_the_tap_does_not_have_is_refused(more, said):
@@ -348,6 +356,17 @@ def test_a_tap_that_is_not_installed_is_named():
     with reading(given) as task, pytest.raises(ConfigError) as refused:
         task.run()
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("secret", ["s3cret/+=", "s3cret and more", 2718281828])
+def test_secrets_are_masked_as_they_stand_in_urls_and_in_long_lines(caplog, secret):
+    """SNG-10: an error of a request has the URL with its query; a line that is too long is cut off in a log."""
+    forms = [str(secret), quote(str(secret)), quote(str(secret), safe=""), quote_plus(str(secret))]
+    config = {"api_key": secret, "script": [], "log": "\n".join([*forms, "x" * 9_996 + str(secret)])}
+    with reading(properties(config)) as task, caplog.at_level(logging.INFO, "eosfw_singer.process"):
+        task.run()
+    assert [one for one in caplog.messages if "s3" in one or "2718" in one] == []
+    assert caplog.messages.count("python: [hidden]") == 4
 
 
 def test_secrets_are_in_no_log_and_in_no_file_that_others_read(tmp_path, caplog, monkeypatch):

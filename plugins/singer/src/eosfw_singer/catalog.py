@@ -29,13 +29,17 @@ def with_choices(
     ):
         _refuse_unknown(where, names, entries)
     for entry in entries:
-        if streams:
-            _select(entry, chosen=not _names(entry).isdisjoint(streams))
-        key = next((replication_keys[name] for name in _names(entry) if name in replication_keys), None)
-        if key is not None:
-            _set(entry, {"replication-method": "INCREMENTAL", "replication-key": key})
-        elif not _names(entry).isdisjoint(full_tables):
-            _set(entry, {"replication-method": "FULL_TABLE"})
+        try:
+            if streams:
+                _select(entry, chosen=not _names(entry).isdisjoint(streams))
+            key = next((replication_keys[name] for name in _names(entry) if name in replication_keys), None)
+            if key is not None:
+                _set(entry, {"replication-method": "INCREMENTAL", "replication-key": key})
+            elif not _names(entry).isdisjoint(full_tables):
+                _set(entry, {"replication-method": "FULL_TABLE"})
+        except (TypeError, AttributeError):
+            name = min(_names(entry), default="")
+            raise ConfigError(Problem("catalog", f"the metadata of its stream {name!r} are none of Singer's")) from None
     return changed
 
 

@@ -138,7 +138,8 @@ class TapProcess:
 
     def _log(self, lines: Sequence[bytes]) -> None:
         for line in lines:
-            text = self._mask(line[:_LONGEST_LOG_LINE].decode(errors="replace")).rstrip()
+            # A secret in the middle of which it is cut off would not be masked.
+            text = self._mask(line[: 2 * _LONGEST_LOG_LINE].decode(errors="replace"))[:_LONGEST_LOG_LINE].rstrip()
             if text:
                 logger.info("%s: %s", self.name, text)
             word = text.partition(":")[0]

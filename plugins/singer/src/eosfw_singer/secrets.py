@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,8 +18,9 @@ MASK: Final = "[hidden]"
 
 
 def masker(config: Any) -> Callable[[str], str]:
-    """A function that masks the values of a configuration whose names look like those of secrets."""
-    found = {one for one in _secrets(config, secret=False) if len(one) >= _SHORTEST}
+    """A function that masks values of a configuration with names like those of secrets, also as URLs have them."""
+    plain = {one for one in _secrets(config, secret=False) if len(one) >= _SHORTEST}
+    found = {form for one in plain for form in (one, quote(one), quote(one, safe=""), quote_plus(one))}
     if not found:
         return str
     # The longest first: one may be a part of another.
@@ -33,6 +35,6 @@ def _secrets(value: Any, *, secret: bool) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _secrets(one, secret=secret)
-    elif secret and isinstance(value, str):
-        yield value
-        yield from (line for line in value.splitlines() if line != value)
+    elif secret and isinstance(value, str | int) and not isinstance(value, bool):
+        yield str(value)
+        yield from (line for line in str(value).splitlines() if line != value)
