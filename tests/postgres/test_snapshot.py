@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from eosfw.errors import ConfigError, RetriableError
+from eosfw.errors import ConfigError, DamagedDataError, RetriableError
 from eosfw_postgres import copy_text
 from eosfw_postgres.pgoutput import Column, Relation
 from eosfw_postgres.replication import changes
@@ -105,6 +105,37 @@ def test_an_interrupted_snapshot_loses_and_repeats_nothing(monkeypatch, properti
         records += task.until_drained()
 
     assert replica(records) == table_rows(session, "orders")
+
+
+@pytest.mark.parametrize("change", ["DROP CONSTRAINT orders_pkey, ADD PRIMARY KEY (note)", "ALTER COLUMN id TYPE text"])
+def test_another_key_behind_an_interrupted_snapshot_is_refused(properties, session, change):
+    """PGC-11: rows would come twice, or be left out."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text NOT NULL)")
+    session.execute("INSERT INTO orders SELECT g, 'note ' || g FROM generate_series(1, 10) AS g")
+    with reading(properties) as task:
+        task.until(3)
+    session.execute(f"ALTER TABLE orders {change}")
+    with (
+        reading(properties, task.offset) as task,
+        pytest.raises(DamagedDataError, match=r"the key of table public\.orders was changed while its snapshot was"),
+    ):
+        task.until_drained()
+
+
+@pytest.mark.parametrize("identity", ["DEFAULT", "NOTHING"])
+def test_new_rows_are_told_from_those_that_were_read_whatever_the_stream_calls_the_key(properties, session, identity):
+    """PGC-11: it knows none of a table with REPLICA IDENTITY NOTHING."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text NOT NULL)")
+    session.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
+    session.execute("INSERT INTO orders SELECT g, 'note ' || g FROM generate_series(1, 10, 2) AS g")
+    with reading(properties) as task:
+        task.until(3)
+    session.execute("INSERT INTO orders VALUES (2, 'before'), (8, 'before')")
+    with reading(properties, task.offset) as again:
+        again.until(2)
+        session.execute("INSERT INTO orders VALUES (4, 'after'), (12, 'after')")
+        records = again.until_drained()
+    assert sorted(value["after"]["id"] for _, _, value in task.records + records) == [1, 2, 3, 4, 5, 7, 8, 9, 12]
 
 
 def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, session):
@@ -207,8 +238,8 @@ def test_a_snapshot_shows_what_was_committed_before_it(xid, shown):
 def test_the_progress_survives_the_offsets_topic():
     """PGC-11: it is a text in the source offset."""
     relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
-    progress = SnapshotProgress().with_snapshot(VisibleTransactions("5:5:"), 1, 9).at("s.t", ("10",))
-    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12).at("s.t", None)
+    progress = SnapshotProgress().with_snapshot(VisibleTransactions("5:5:"), 1, 9).at(relation, ("10",))
+    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12).at(relation, None)
 
     again = SnapshotProgress.of(progress.text())
 

@@ -83,6 +83,7 @@ class TableSnapshot:
                 )
             published = published_of(self._session, self._publication, table)
             relation = relation_of(self._session, table, published.columns)
+            self.progress.refuse_other_key(relation)
             query = _query(relation, published.condition, self.progress.behind(str(table))).as_string(self._session)
             for lines in copied_lines(self._session.pgconn, query, self._most):
                 yield relation, rows_of_lines(lines, len(relation.columns))

@@ -35,10 +35,21 @@ Numbers are compared as such, and the text of a uuid has its order.
 _EPOCH = 1 << 32
 
 
-def order_of(relation: Relation, key: Sequence[str]) -> tuple[int | bytes, ...]:
-    """What compares as the server orders the keys of a table in a snapshot."""
-    kinds = [relation.columns[at].type_oid for at in relation.keys]
+def order_of(kinds: Sequence[int], key: Sequence[str]) -> tuple[int | bytes, ...]:
+    """What compares as the server orders keys of these types in a snapshot."""
     return tuple(int(one) if kind in _INTEGERS else one.encode() for one, kind in zip(key, kinds, strict=True))
+
+
+def key_columns(relation: Relation) -> tuple[tuple[str, int], ...]:
+    """The columns of the key of a table, with the OIDs of their types."""
+    return tuple((relation.columns[at].name, relation.columns[at].type_oid) for at in relation.keys)
+
+
+def _other_key(table: str) -> DamagedDataError:
+    return DamagedDataError(
+        f"the key of table {table} was changed while its snapshot was interrupted, so which of its rows are in Kafka "
+        f"is not known: reset the connector's offsets, and let it take a snapshot into new topics"
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,8 @@ class SnapshotProgress:
     """When the last attempt began, in milliseconds since 1970."""
     until_lsn: int = 0
     """The log's end when the last attempt had its snapshot: what was committed behind it is news."""
+    keys: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    """The columns of the key by which each table was read, with the OIDs of their types."""
 
     def with_snapshot(self, snapshot: VisibleTransactions, taken_ms: int, until_lsn: int) -> SnapshotProgress:
         """The progress of another attempt."""
@@ -103,13 +116,21 @@ class SnapshotProgress:
         segments = self.tables.get(table)
         return segments[-1][1] if segments else None
 
-    def at(self, table: str, key: Key | None) -> SnapshotProgress:
+    def refuse_other_key(self, relation: Relation) -> None:
+        """Refuse a table that was begun by another key than it has now: nothing says which rows are behind that."""
+        table = f"{relation.namespace}.{relation.name}"
+        if self.keys.get(table, key_columns(relation)) != key_columns(relation):
+            raise _other_key(table)
+
+    def at(self, relation: Relation, key: Key | None) -> SnapshotProgress:
         """The progress behind a row of the last snapshot; None stands for the end of the table."""
+        table = f"{relation.namespace}.{relation.name}"
         last = len(self.snapshots) - 1
         segments = self.tables.get(table, ())
         if segments and segments[-1][0] == last:
             segments = segments[:-1]
-        return replace(self, tables={**self.tables, table: (*segments, (last, key))})
+        keys = {**self.keys, table: key_columns(relation)}
+        return replace(self, tables={**self.tables, table: (*segments, (last, key))}, keys=keys)
 
     def is_news(self, relation: Relation, row: Row, xid: int) -> bool:
         """Whether a change of a row is not in what was read of its table."""
@@ -130,11 +151,22 @@ class SnapshotProgress:
 
     def _snapshot_of(self, relation: Relation, segments: Sequence[Segment], row: Row) -> VisibleTransactions:
         if len(segments) > 1:
-            place = order_of(relation, [str(row[at]) for at in relation.keys])
+            table = f"{relation.namespace}.{relation.name}"
+            kinds = [kind for _, kind in self.keys[table]]
+            place = order_of(kinds, self._key_of(relation, row, table))
             for number, bound in segments:
-                if bound is None or place <= order_of(relation, bound):
+                if bound is None or place <= order_of(kinds, bound):
                     return self.snapshots[number]
         return self.snapshots[segments[-1][0]]
+
+    def _key_of(self, relation: Relation, row: Row, table: str) -> list[str]:
+        """The values of the columns by which the table was read, also if they are not the key of the change."""
+        told = dict(zip(((one.name, one.type_oid) for one in relation.columns), row, strict=True))
+        found = [told.get(column) for column in self.keys[table]]
+        key = [one for one in found if isinstance(one, str)]
+        if len(key) < len(found):
+            raise _other_key(table)
+        return key
 
     def text(self) -> str:
         """As a text of JSON, for the source offset."""
@@ -145,6 +177,7 @@ class SnapshotProgress:
                 "complete": self.complete,
                 "taken_ms": self.taken_ms,
                 "until_lsn": self.until_lsn,
+                "keys": self.keys,
             },
             separators=(",", ":"),
         )
@@ -163,6 +196,7 @@ class SnapshotProgress:
                 found["complete"],
                 found["taken_ms"],
                 found["until_lsn"],
+                {table: tuple((name, oid) for name, oid in key) for table, key in found["keys"].items()},
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DamagedDataError(

@@ -137,7 +137,7 @@ class PostgresTask(SourceTask):
         batches = self._records.of_rows(relation, rows, position) if rows else []
         table = f"{relation.namespace}.{relation.name}"
         key = last_key(relation, rows, progress.behind(table)) if rows else None
-        self._records.progress = progress.at(table, key)
+        self._records.progress = progress.at(relation, key)
         return batches or [self._records.of_nothing(position)]
 
     def _taken(self, progress: SnapshotProgress) -> TableSnapshot:
