@@ -21,6 +21,8 @@ __all__ = ["Event", "FairLock", "Queue", "Runtime", "Spawned", "ThreadRuntime"]
 _SWITCH_INTERVAL: Final = sys.getswitchinterval()
 _FEW_THREADS: Final = 100
 """Up to so many, Python's own interval stands; it grows with their number."""
+_MOST_TIMES: Final = 10
+"""How often it may grow by itself: the time that a thread which computes may keep all others waiting."""
 _T = TypeVar("_T")
 
 
@@ -105,7 +107,7 @@ class _Thread:
         self._thread.start()
         # A thread that waits for the interpreter's lock wakes at each interval to ask for it. Hundreds that do so every
         # 5 ms use up a processor, each then gets the lock later, more of them wait, and a worker misses its heartbeats.
-        sys.setswitchinterval(_SWITCH_INTERVAL * max(1.0, threading.active_count() / _FEW_THREADS))
+        sys.setswitchinterval(_SWITCH_INTERVAL * min(max(1.0, threading.active_count() / _FEW_THREADS), _MOST_TIMES))
 
     def join(self, timeout: float | None = None) -> bool:
         self._thread.join(timeout)
