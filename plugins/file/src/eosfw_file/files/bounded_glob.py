@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
+from functools import cache
 
 MAX_NAMES = 1_000_000
 """The names that the expansion of one pattern may look at."""
@@ -38,9 +39,10 @@ def is_kind(kind: Callable[[], bool]) -> bool:
         return False
 
 
-def kernel_devices() -> set[int]:
-    """The devices of /proc and /sys, whose files the kernel creates while they are read."""
-    return {os.stat(path).st_dev for path in _KERNELS if os.path.ismount(path)}
+@cache
+def kernel_devices() -> frozenset[int]:
+    """The devices of /proc and /sys, whose files the kernel creates while they are read; asked once by a process."""
+    return frozenset(os.stat(path).st_dev for path in _KERNELS if os.path.ismount(path))
 
 
 class _Expansion:
