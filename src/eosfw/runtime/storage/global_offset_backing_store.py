@@ -28,11 +28,14 @@ class GlobalOffsetBackingStore:
         self.backend = backend
         self.config = worker
         producer = clients.plain_producer(worker).properties
-        self.isolation = IsolationLevel(clients.offsets_isolation(worker, None))
-        """How the topic is read."""
         self.records = OffsetRecords(runtime)
         """What was read of it."""
         self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
+
+    @property
+    def isolation(self) -> IsolationLevel:
+        """How the topic is read."""
+        return IsolationLevel(clients.offsets_isolation(self.config, None))
 
     def reader(self) -> OffsetStorageReader:
         """A reader of the topic; the caller closes it."""
