@@ -21,7 +21,7 @@ __all__ = ["Event", "FairLock", "Queue", "Runtime", "Spawned", "ThreadRuntime"]
 _SWITCH_INTERVAL: Final = sys.getswitchinterval()
 _FEW_THREADS: Final = 100
 """Up to so many, Python's own interval stands; it grows with their number."""
-_MOST_TIMES: Final = 10
+_MOST_TIMES: Final = 40
 """How often it may grow by itself: the time that a thread which computes may keep all others waiting."""
 _T = TypeVar("_T")
 
