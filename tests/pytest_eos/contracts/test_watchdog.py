@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.child_pytest import WITHOUT_PLUGINS
@@ -15,6 +16,7 @@ from tests.pytest_eos.blocking import LONG, UnknownEnd
 from eosfw.concurrency import ThreadRuntime
 from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.diagnostics import watchdog
 from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.environment.diagnostics.watchdog import watching
 
@@ -50,6 +52,33 @@ def test_a_poll_that_blocks_in_virtual_time_fails_naming_its_line(pytester):
         ["poll of task polling-* blocks: it has not returned for * s of real time, and stands in poll (*blocking.py:*"]
     )
     assert result.duration < LONG / 4
+
+
+def test_a_signal_that_comes_while_another_is_handled_changes_nothing(monkeypatch):
+    """Until a call has ended it is signalled again and again."""
+    debugged, again = watchdog._debugged, [watchdog._SIGNAL]
+
+    def signalled_again(frame):
+        while again:
+            signal.raise_signal(again.pop())
+        return debugged(frame)
+
+    def blocked(watch):
+        watch.blocked_for = 3.0
+        signal.raise_signal(watchdog._SIGNAL)
+
+    monkeypatch.setattr(watchdog, "_debugged", signalled_again)
+    log = SimpleNamespace(progress=lambda: (1,), blocked=lambda: None)
+    watch = watchdog._Watch(log, 1.0, ThreadRuntime().event(), lambda: 0.0, seen=(1,))
+    before = signal.signal(watchdog._SIGNAL, watch.handle)
+    try:
+        with pytest.raises(pytest.fail.Exception, match=r"for 3 s of real time, and stands in blocked \(") as failed:
+            blocked(watch)
+    finally:
+        signal.signal(watchdog._SIGNAL, before)
+
+    assert not again
+    assert "signalled_again" not in str(failed.value)
 
 
 def test_a_task_whose_stop_blocks_is_named(pytester):

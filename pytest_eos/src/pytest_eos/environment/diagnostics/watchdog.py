@@ -78,26 +78,25 @@ class _Watch:
     def _interrupt(self, seconds: float) -> None:
         if self.blocked_for:  # the last signal was not handled: this call cannot be interrupted
             frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
-            sys.__stderr__.write(f"\npytest-eos: {self.text(frame)}\n")  # type: ignore[union-attr]
+            sys.__stderr__.write(f"\npytest-eos: {self.text(frame, self.blocked_for)}\n")  # type: ignore[union-attr]
         self.blocked_for = seconds
         signal.pthread_kill(self.thread, _SIGNAL)
 
     def handle(self, _: int, frame: FrameType | None) -> None:
         """Raise inside the blocked call, unless it has made progress or a debugger holds it."""
-        blocks = self.blocked_for and self.log.progress() == self.seen and not _debugged(frame)
-        text = self.text(frame) if blocks else ""
-        self.blocked_for = 0.0
-        if text:
+        # First of all: the next signal may come while this one is handled, and would find the call in this method.
+        seconds, self.blocked_for = self.blocked_for, 0.0
+        if seconds and self.log.progress() == self.seen and not _debugged(frame):
             self.patience, self.found = min(self.patience, _AGAIN), True
-            raise pytest.fail.Exception(text, pytrace=False)
+            raise pytest.fail.Exception(self.text(frame, seconds), pytrace=False)
 
-    def text(self, frame: FrameType | None) -> str:
+    def text(self, frame: FrameType | None, seconds: float) -> str:
         """The message: which call blocks, and where."""
         calls = self.log.blocked()
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
         remedy = _REMEDIES.get(str(calls.calling), _REMEDY) if calls is not None else _REMEDY
         return (
-            f"{what} blocks: it has not returned for {self.blocked_for:.0f} s of real time, and stands in "
+            f"{what} blocks: it has not returned for {seconds:.0f} s of real time, and stands in "
             f"{call_location(frame)}. {remedy}.{self.hint}"
         )
 
