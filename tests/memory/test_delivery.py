@@ -181,7 +181,7 @@ def test_a_record_after_an_abort_is_not_taken_for_one_that_was_stored_before(lab
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
-def test_a_record_after_an_abort_is_not_taken_for_one_whose_fate_is_unknown(
+def test_a_record_after_an_abort_is_not_taken_for_one_whose_outcome_is_unknown(
     direct: BackendHarness, own: EmbeddedCluster, version: str
 ) -> None:
     """BRK-02: the answer to a batch was lost, and when it came again it was refused, for another reason."""

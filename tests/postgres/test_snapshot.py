@@ -123,7 +123,7 @@ def test_another_key_behind_an_interrupted_snapshot_is_refused(properties, sessi
 
 
 @pytest.mark.parametrize("identity", ["DEFAULT", "NOTHING"])
-def test_new_rows_are_told_from_those_that_were_read_whatever_the_stream_calls_the_key(properties, session, identity):
+def test_new_rows_come_beside_those_that_were_read_whatever_the_stream_calls_the_key(properties, session, identity):
     """PGC-11: it knows none of a table with REPLICA IDENTITY NOTHING."""
     session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text NOT NULL)")
     session.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")

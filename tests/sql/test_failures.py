@@ -96,19 +96,19 @@ def test_nullable_columns_may_be_allowed(tmp_path):
         assert [row["id"] for row in task.rest()] == [2]
 
 
-def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path):
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("changed TIMESTAMP", "'s3cret'"),
+        # Python's driver has the same class of errors for it as for a database that does not answer.
+        ("note TEXT", "CAST(x'733363726574e9' AS TEXT)"),
+    ],
+    ids=["no timestamp", "no UTF-8"],
+)
+def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path, column, value):
     """SQL-07: the value of a record never stands in an error."""
-    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, changed TIMESTAMP)")
-    execute(tmp_path, "INSERT INTO orders VALUES (1, 's3cret')")
-    with reading(sqlite_properties(tmp_path, "incrementing")) as task, pytest.raises(DamagedDataError) as refused:
-        task.poll()
-    assert "s3cret" not in str(refused.value)
-
-
-def test_text_that_is_not_utf_8_is_refused_without_the_text(tmp_path):
-    """SQL-07: Python's driver has the same class of errors for it as for a database that does not answer."""
-    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT)")
-    execute(tmp_path, "INSERT INTO orders VALUES (1, CAST(x'733363726574e9' AS TEXT))")
+    execute(tmp_path, f"CREATE TABLE orders (id INTEGER PRIMARY KEY, {column})")
+    execute(tmp_path, f"INSERT INTO orders VALUES (1, {value})")
     with reading(sqlite_properties(tmp_path, "incrementing")) as task, pytest.raises(DamagedDataError) as refused:
         task.poll()
     assert "s3cret" not in str(refused.value)

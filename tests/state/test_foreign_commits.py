@@ -90,7 +90,7 @@ def test_each_changed_connector_is_judged_by_its_own_generation(commits):
     assert again == []
 
 
-def test_a_leader_of_long_ago_is_told(commits):
+def test_a_commit_of_a_leader_of_long_ago_is_reported(commits):
     for second in range(1, 60):
         commits.look({}, WORKERS, "b", float(second))
     commits.look(commit(1, "a"), WORKERS, "b", 60.0)
