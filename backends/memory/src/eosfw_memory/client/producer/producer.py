@@ -152,11 +152,11 @@ class MemoryProducer(TransactionalProducer):
             timer = self.new_timer(timeout)
             with self._delivering(timer), self._lock:
                 self._ready = 0
-                in_doubt = self._sender.in_doubt
+                outcome_unknown = self._sender.outcome_unknown
                 why = "the record was dropped: its transaction was aborted before it was delivered"
                 self._sender.discard(AbortableError(f"{self._name}: {why}"))
             self._end(timer, commit=False)
-            if in_doubt:
+            if outcome_unknown:
                 self._renew_epoch(timer)
 
     def close(self, timeout: float = 0.0) -> None:

@@ -48,7 +48,7 @@ class PartitionAccumulator:
     ) -> None:
         self.where = where
         self.closed_batches: deque[ClosedBatch] = deque()
-        self.in_doubt = False
+        self.outcome_unknown = False
         """Whether an attempt to deliver the first batch may have stored it although its broker did not say so."""
         self._producer, self._transactional = producer, transactional
         self._max_bytes = max_bytes
@@ -155,7 +155,7 @@ class PartitionAccumulator:
 
     def complete_first(self, base_offset: int) -> None:
         """Remove the first batch, which was delivered, and call its callbacks."""
-        self.in_doubt = False
+        self.outcome_unknown = False
         for number, callback in self.closed_batches.popleft().callbacks:
             _call_back(callback, RecordMetadata(*self.where, base_offset + number), None)
 
@@ -172,10 +172,10 @@ class PartitionAccumulator:
 
     def _renumber(self, first: int) -> None:
         """Give other sequence numbers to the batches behind a refused one, since the broker accepts no gap."""
-        if self.in_doubt:
+        if self.outcome_unknown:
             # The refused one may be stored under its numbers. A partition takes a newer epoch, numbered anew, from
             # whoever has the producer id (KIP-360).
-            self.in_doubt = False
+            self.outcome_unknown = False
             self._producer, first = self._producer._replace(epoch=self._producer.epoch + 1), 0
         behind = self.closed_batches[0].base_sequence if self.closed_batches else self._next_sequence
         gap = (behind - first) & MAX_SEQUENCE

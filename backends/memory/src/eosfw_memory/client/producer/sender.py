@@ -120,9 +120,9 @@ class Sender:
         return failed
 
     @property
-    def in_doubt(self) -> bool:
+    def outcome_unknown(self) -> bool:
         """Whether some batch may have been stored although no broker has said so."""
-        return any(accumulator.in_doubt for accumulator in self._accumulators.values())
+        return any(accumulator.outcome_unknown for accumulator in self._accumulators.values())
 
     def discard(self, why: EosfwError) -> None:
         """Discard every record that is not delivered."""
@@ -219,7 +219,7 @@ class Sender:
             what, said = f"{self._what()} to {accumulator.where}", result.get("error_message")
             accumulator.fail_first(error_for(code, DELIVERY, what, said))
             raise error_for(code, PRODUCE, what, said)
-        accumulator.in_doubt = True
+        accumulator.outcome_unknown = True
         if code in MOVED:
             self._metadata.forget(accumulator.where.topic)
         return int(code)
@@ -237,7 +237,7 @@ class Sender:
         except ClusterUnavailableError as why:
             self._metadata.forget(*(accumulator.where.topic for accumulator in some))
             for accumulator in some:
-                accumulator.in_doubt = True
+                accumulator.outcome_unknown = True
             # With sequence numbers the broker recognises a repeated batch. Without them it would store it twice.
             lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
             if lost or isinstance(why, NotRetriableError) or not timer.remaining():
