@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import (
@@ -61,6 +62,25 @@ def test_a_coordinator_that_moved_or_is_busy_is_asked_again(
     assert direct.values(topic) == [b"v"]
     assert len(refused.firings) == 2
     assert len(searches.firings) == (3 if code == "NOT_COORDINATOR" else 1)
+
+
+@pytest.mark.parametrize(("max_age", "partitions"), [("1", {0, 1, 2, 3}), ("300000", {0})])
+def test_a_producer_writes_to_partitions_that_are_added_once_its_metadata_is_too_old(
+    direct: BackendHarness, own: EmbeddedCluster, max_age: str, partitions: set[int]
+) -> None:
+    """As Java's producer with `metadata.max.age.ms`."""
+    topic = direct.topic()
+    producer = direct.backend.producer(None, properties={"metadata.max.age.ms": max_age})
+    producer.send_batch(ProducerBatch(topic, [b"v"], keys=[b"key"]))
+    producer.flush(WAIT)
+
+    admin = AdminClient({"bootstrap.servers": own.bootstrap_servers})
+    admin.create_partitions([NewPartitions(topic, 4)])[topic].result(WAIT)
+    producer.send_batch(ProducerBatch(topic, [b"v"] * 40, keys=[b"%d" % number for number in range(40)]))
+    producer.flush(WAIT)
+
+    ends = direct.admin.end_offsets([TopicPartition(topic, number) for number in range(4)], UNCOMMITTED)
+    assert {one.partition for one, end in ends.items() if end} == partitions
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])

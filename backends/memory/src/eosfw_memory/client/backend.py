@@ -153,7 +153,8 @@ class MemoryBackend:
         else:
             builder = ChannelBuilder(settings.security, authentication)
             network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime, builder)
-        return ClusterMetadata(network, self._runtime, authentication, may_create=may_create)
+        age = settings.metadata_age
+        return ClusterMetadata(network, self._runtime, authentication, max_age=age, may_create=may_create)
 
 
 def _producer_settings(

@@ -30,16 +30,28 @@ class CoordinatorType(IntEnum):
 
 
 class ClusterMetadata:
-    """The leaders and coordinators that one client object knows, looked up when they are needed."""
+    """The leaders and coordinators that one client object knows, looked up when they are needed.
+
+    After `max_age` seconds the partitions of a topic are looked up again, as a topic that got more of them causes no
+    error (Kafka's `metadata.max.age.ms`).
+    """
 
     def __init__(
-        self, network: Network, runtime: Runtime, authentication: FirstAuthentication, *, may_create: bool = False
+        self,
+        network: Network,
+        runtime: Runtime,
+        authentication: FirstAuthentication,
+        *,
+        max_age: float,
+        may_create: bool = False,
     ) -> None:
         self.network = network
         self.runtime = runtime
         self.authentication = authentication
+        self._max_age = max_age
         self._may_create = may_create
         self._leaders: dict[str, Sequence[Address | None]] = {}
+        self._learned_at: dict[str, float] = {}
         self._coordinators: dict[tuple[CoordinatorType, str], Address] = {}
 
     # --- requests to any broker
@@ -87,11 +99,14 @@ class ClusterMetadata:
             if topic["error_code"] == Code.NONE:
                 leaders = {each["partition_index"]: brokers.get(each["leader_id"]) for each in topic["partitions"]}
                 self._leaders[topic["name"]] = [leaders.get(number) for number in range(len(leaders))]
+                self._learned_at[topic["name"]] = self.runtime.now()
             elif topic["name"] is not None:
                 self._leaders.pop(topic["name"], None)
 
     def partitions(self, topic: str, timer: RetryTimer) -> int:
         """The number of partitions of a topic; waits a moment for one that was just created."""
+        if self.runtime.now() - self._learned_at.get(topic, 0.0) > self._max_age:
+            self.forget(topic)
         return len(self._known(topic, timer))
 
     def leader(self, one: TopicPartition, timer: RetryTimer) -> Channel:

@@ -18,9 +18,10 @@ _ALL = ("all", "-1")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
+    **dict.fromkeys(("metadata.max.age.ms",), Client.ANY),
     **dict.fromkeys((TRANSPORT, *SECURITY_NAMES), Client.ANY),
     # Accepted without effect: the deadline of each call bounds its connections, retries and look-ups.
-    **dict.fromkeys(("client.rack", "client.dns.lookup", "metadata.max.age.ms", "retries"), Client.ANY),
+    **dict.fromkeys(("client.rack", "client.dns.lookup", "retries"), Client.ANY),
     **dict.fromkeys(("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"), Client.ANY),
     **dict.fromkeys(("retry.backoff.max.ms", "connections.max.idle.ms", "enable.metrics.push"), Client.ANY),
     **dict.fromkeys(("send.buffer.bytes", "receive.buffer.bytes"), Client.ANY),
@@ -87,6 +88,7 @@ class ClientSettings:
     client_id: str
     request_timeout: float
     api_timeout: float
+    metadata_age: float
     max_block: float
     max_request: int
     fetch_bytes: int
@@ -110,6 +112,7 @@ class ClientSettings:
             client_id=given.get("client.id", "eosfw"),
             request_timeout=seconds(given, "request.timeout.ms", 30.0),
             api_timeout=seconds(given, "default.api.timeout.ms", 30.0),
+            metadata_age=seconds(given, "metadata.max.age.ms", 300.0),
             max_block=seconds(given, "max.block.ms", 60.0),
             max_request=number(given, "max.request.size", 1 << 20),
             fetch_bytes=number(given, "fetch.max.bytes", 50 << 20),
