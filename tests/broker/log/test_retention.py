@@ -8,6 +8,8 @@ from eosfw_memory.storage.cleaner.retention import retain
 from eosfw_memory.storage.log.log_config import LogConfig
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.transaction_index import AbortedTxn, TransactionIndex
+from eosfw_memory.storage.records.batch import NO_TIMESTAMP
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 
@@ -67,6 +69,14 @@ def test_a_segment_with_undecided_records_is_never_deleted(log):
     reader = Consumer(log, COMMITTED)
     reader.position = log.log_start_offset
     assert reader.drain()[0] == (1, b"first")
+
+
+def test_records_without_a_time_are_not_taken_for_old_ones(log):
+    """BRK-07: a client may give -1 for the time of a record."""
+    for _ in range(3):
+        log.append(encode_batch(None, [b"a"], NO_TIMESTAMP), NOW)
+
+    assert retain(log, LATER) == 0
 
 
 def test_the_last_stable_offset_is_never_before_the_log_start(log):

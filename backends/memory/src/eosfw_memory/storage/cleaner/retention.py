@@ -23,7 +23,8 @@ def _is_deletable(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
     if segment.end_offset <= log.log_start_offset:
         return True
     rules = log.config
-    too_old = rules.retention_ms >= 0 and now_ms - segment.max_timestamp > rules.retention_ms
+    # Records of clients that give no time (-1) have no age; taken for a time, it would be older than any other.
+    too_old = segment.max_timestamp >= 0 and 0 <= rules.retention_ms < now_ms - segment.max_timestamp
     # Kafka never deletes below retention.bytes: a segment goes only if what remains still has as many.
     too_much = 0 <= rules.retention_bytes <= log.size - segment.size
     return rules.deleted and (too_old or too_much)
