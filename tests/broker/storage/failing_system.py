@@ -14,6 +14,7 @@ class FailingSystem(OperatingSystem):
         self.code, self.at, self.at_sync, self.takes = code, at, at_sync, takes
         self.writes = self.syncs = 0
         self.once = False
+        self.removes = True
 
     def write(self, descriptor, pieces, at):
         self.writes += 1
@@ -28,3 +29,8 @@ class FailingSystem(OperatingSystem):
         if self.syncs == self.at_sync:
             raise OSError(self.code, os.strerror(self.code))
         super().sync(descriptor)
+
+    def remove(self, path):
+        if not self.removes:
+            raise OSError(self.code, os.strerror(self.code))
+        super().remove(path)

@@ -81,6 +81,25 @@ def test_after_a_failed_write_the_log_accepts_no_more_writes(tmp_path, code, tak
         house.stop()
 
 
+def test_a_segment_that_cannot_be_removed_closes_the_directory_for_writing(tmp_path):
+    """Who deletes old segments gets Kafka's error, readers begin behind them; the next start has what is left."""
+    system = FailingSystem(errno.EIO)
+    house = DataDirectoryHarness(tmp_path, system=system, **SMALL)
+    acknowledged, writer, _ = work(house)
+    system.removes = False
+
+    with pytest.raises(KafkaStorageError, match=os.strerror(errno.EIO)):
+        house.log.delete_oldest_segment()
+    assert house.log.log_start_offset == house.log.rolled_segments()[0].base_offset > 0
+    with pytest.raises(KafkaStorageError, match="read-only until the cause is gone"):
+        writer.send(b"more", transactional=False)
+    house.crash()
+
+    house = DataDirectoryHarness(tmp_path)
+    assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == acknowledged
+    house.stop()
+
+
 def test_a_duplicate_is_not_acknowledged_after_a_disk_failure(tmp_path):
     """The first attempt may be the one whose bytes are lost."""
     system = FailingSystem(errno.EIO)

@@ -247,7 +247,7 @@ class Disk:
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
-        with suppress(FileNotFoundError):
+        with self._final_failure(path), suppress(FileNotFoundError):
             self._system.remove(path)
 
     def remove_data_file(self, file: DataFile) -> None:

@@ -234,10 +234,12 @@ class PartitionLog:
 
     def delete_oldest_segment(self) -> None:
         """Delete the oldest segment; readers start at the next one."""
-        self._local.delete_oldest_segment()
-        begins = self._local.start_offset
-        self.log_start_offset = max(self.log_start_offset, begins)
-        self.state.aborted.forget_before(begins)
+        try:
+            self._local.delete_oldest_segment()
+        finally:  # it is out of the log, even if its files could not be removed
+            begins = self._local.start_offset
+            self.log_start_offset = max(self.log_start_offset, begins)
+            self.state.aborted.forget_before(begins)
 
     def replace_segments(
         self, segments: Sequence[Segment], batches: Sequence[bytes], gone_markers: Collection[int]
