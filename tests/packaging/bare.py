@@ -68,8 +68,9 @@ def main() -> None:
     for needed in ("confluent", "file"):
         expect(f"it names {needed}", any(f"pip install 'eosfw[{needed}]'" in found for found in broken), broken)
 
-    demo = eosfw("demo")
-    expect("`eosfw demo` tells how to get it", "pip install 'eosfw[demo]'" in demo.stderr, demo.stderr)
+    for command, install in (("demo", "pip install 'eosfw[demo]'"), ("certify", "pip install pytest-eos")):
+        missing = eosfw(command)
+        expect(f"`eosfw {command}` tells how to get it", install in missing.stderr, missing.stderr)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ class SuggestingGroup(typer.core.TyperGroup):
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
             near = nearest(name, known)
-            hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
-            ctx.fail(f"no command {name!r}; {hint}{self.install_hint(name)}")
+            others = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
+            ctx.fail(f"no command {name!r}; {self.install_hint(name) or others}")
         return super().resolve_command(ctx, args)
 
     def install_hint(self, name: str) -> str:
-        """What to install for a command, to be added to the error; nothing if that is unknown."""
+        """What to install for a command, said instead of the names of others; nothing if that is unknown."""
         return ""
 
 

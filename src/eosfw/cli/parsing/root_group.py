@@ -9,6 +9,9 @@ from eosfw.cli.parsing.command_group import SuggestingGroup
 from eosfw.cli.parsing.command_plugins import command_entry_points, load_command
 from eosfw.distributions import extras
 
+_ELSEWHERE = {"certify": "pytest-eos"}
+"""Commands of distributions that are no extra of eosfw."""
+
 
 class RootGroup(SuggestingGroup):
     """Imports a command when it is called."""
@@ -30,4 +33,5 @@ class RootGroup(SuggestingGroup):
             formatter.write_dl(rows)
 
     def install_hint(self, name: str) -> str:
-        return f"; or install what brings it: pip install 'eosfw[{name}]'" if name in extras() else ""
+        brings = f"'eosfw[{name}]'" if name in extras() else _ELSEWHERE.get(name)
+        return f"install what brings it: pip install {brings}" if brings else ""
