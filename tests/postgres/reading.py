@@ -9,6 +9,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.observe import unread_metrics
 from eosfw_postgres.connector import PostgresConnector
 from eosfw_postgres.properties import CONNECTOR, TASK, task_properties
+from eosfw_postgres.startup import log_end
 
 
 class Reading:
@@ -49,11 +50,20 @@ class Reading:
         return self.records
 
     def until_drained(self):
-        """Poll until the task says that there is no more."""
+        """Poll until everything is there that was committed before, and the task says that there is no more."""
+        with self.task._database.session() as session:
+            end = log_end(session)
         self.poll()
-        while not self.task.at_end():
+        while not (self.task.at_end() and self._was_sent(end)):
             self.poll()
         return self.records
+
+    def _was_sent(self, lsn):
+        """Whether the log before an LSN was: a task takes it for the end, too, if a busy server sends nothing for a
+        while. Without a stream there is none.
+        """
+        opened = self.task._open
+        return opened is None or opened.stream.log_end >= lsn
 
 
 @contextmanager

@@ -64,8 +64,7 @@ def test_a_signal_reads_a_table_anew(properties, session):
     with reading(properties) as task:
         task.until_drained()
         signal(session)
-        records = task.until(10)
-        assert task.until_drained() == records
+        records = task.until_drained()
     assert changed(records) == [("r", {"id": one, "note": "old"}) for one in range(1, 11)]
     assert {value["source"]["snapshot"] for _, _, value in records} == {"incremental"}
     assert "incremental" not in task.offset
@@ -171,7 +170,6 @@ def test_a_row_waits_for_the_changes_that_its_snapshot_shows(properties, session
         signal(session)
         session.execute("UPDATE orders SET note = 'one' WHERE id = 1")
         session.execute("UPDATE orders SET note = 'two' WHERE id = 1")
-        task.until(3)  # a busy server may send nothing for a while, which is taken for the end
         records = task.until_drained()
     assert [(op, row["note"]) for op, row in changed(records)] == [("u", "one"), ("u", "two"), ("r", "two")]
 

@@ -68,7 +68,6 @@ def test_the_slot_is_confirmed_after_a_commit_alone(properties, session, confirm
         task.until_drained()
         before = confirmed()
         insert(session, 1)
-        task.until(1)
         task.until_drained()
         assert confirmed() == before
 
@@ -204,7 +203,6 @@ def test_changes_that_make_no_record_are_not_confirmed_before_the_offset_passes_
             insert(session, 1)
             session.execute("INSERT INTO busy VALUES (1)")
         session.execute("INSERT INTO busy VALUES (2)")
-        task.until(1)
         task.until_drained()
         task.task.commit()
         offset = task.offset
