@@ -11,6 +11,7 @@ from eosfw.errors import (
     ConcurrentTransactionsError,
     IndefiniteOutcomeError,
     ReadStalledError,
+    TransactionalIdAuthorizationError,
 )
 from eosfw.runtime.status import TaskState
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
@@ -141,7 +142,19 @@ def test_the_status_shows_what_a_start_waits_for():
         assert (one.state, one.trace) == (TaskState.UNASSIGNED, one.waiting)
         assert str(AWAY) in (one.waiting or "")
         assert not stage.worker.drained(0)
-    assert {task.state for task in stage.worker.status().tasks} == {TaskState.STOPPED}
+    assert {(task.state, task.trace) for task in stage.worker.status().tasks} == {(TaskState.STOPPED, None)}
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_task_that_fails_after_it_has_waited_shows_why_it_failed():
+    """FEN-08: not that it starts again, which it does no more."""
+    cluster = FakeCluster()
+    cluster.fail["init"] = [AWAY, TransactionalIdAuthorizationError("g-c-0 is not allowed")]
+    stage = run(scripted(batch(0)), cluster)
+
+    (task,) = stage.worker.status().tasks
+    assert (task.state, task.waiting) == (TaskState.FAILED, None)
+    assert "g-c-0 is not allowed" in (task.trace or "")
 
 
 @pytest.mark.usefixtures("long_wait")
@@ -173,7 +186,7 @@ def test_a_waiting_start_ends_when_another_worker_takes_over():
             away.clear()
             successor.until_drained()
 
-    assert all(task.superseded for task in tasks)
+    assert all(task.superseded and "was fenced by generation" in (task.trace or "") for task in tasks)
     assert sorted(stage.cluster.committed("t")) == expected(2, 9)
 
 

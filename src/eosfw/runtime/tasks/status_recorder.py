@@ -87,8 +87,9 @@ class TaskStatusRecorder:
     @state.setter
     def state(self, state: TaskState) -> None:
         self._state = state
-        if self._listener is not None:
-            self._listener.on_status(self.snapshot())
+        listener = self._listener  # once: `leave_behind` comes from another thread
+        if listener is not None:
+            listener.on_status(self.snapshot())
 
     def wait_for(self, why: str) -> None:
         """Show what the task waits for before it starts; the listener hears of it, too."""
@@ -170,7 +171,7 @@ class TaskStatusRecorder:
     def failed(self, error: BaseException) -> None:
         """Note that the task failed, with the trace."""
         error = self.redacted(error)
-        self.error = error
+        self.error, self.waiting = error, None
         self._trace = "".join(traceback.format_exception(error))
         _forget_frames(error)
         self.state = TaskState.FAILED
@@ -178,7 +179,7 @@ class TaskStatusRecorder:
 
     def superseded(self, error: BaseException) -> None:
         """Note that the task ended because a newer generation owns it."""
-        self.error = error
+        self.error, self.waiting = error, None
         self._trace = str(error)
         _forget_frames(error)
         self._superseded = True
@@ -187,6 +188,7 @@ class TaskStatusRecorder:
 
     def stopped(self) -> None:
         """Note that the task ended on request."""
+        self.waiting = None
         self.state = TaskState.STOPPED
         self.step(TaskStep.STOPPED)
 
