@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eosfw.errors import RetriableError
 from eosfw.records import SourceBatch, SourceRecord
 
 from ..scripted_task import OFFSETS, batch, failure, record, run, scripted
@@ -110,3 +111,29 @@ def test_a_request_for_a_record_that_is_never_returned_fails_the_task():
     assert "task c-0: the task asked to commit behind a record (topic t," in failure(stage)
     assert "source offset {'o': 6}), but no poll returned it" in failure(stage)
     assert stage.cluster.committed("t") == []
+
+
+def test_polls_that_fail_are_none_that_lack_the_named_record():
+    """BND-01, TXN-18: a task names what it will return, then its source is away for a while."""
+    named = record(1)
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.commit_record(named)
+        return [record(0)]
+
+    away = [RetriableError("no answer", retry_after=0.0)] * 20
+    stage = run(scripted(ask, *away, [named]), transaction_boundary="connector")
+
+    assert stage.cluster.committed("t") == [b"0", b"1"]
+
+
+def test_a_request_for_its_batch_counts_beside_a_poll_that_failed():
+    """BND-01: the task says what the records before are worth, then that its source is away."""
+
+    def ask(context: Any) -> Any:
+        context.transaction.commit()
+        raise RetriableError("no answer", retry_after=0.0)
+
+    stage = run(scripted([record(0)], ask), transaction_boundary="connector")
+
+    assert stage.cluster.committed("t") == [b"0"]

@@ -217,7 +217,9 @@ class ExactlyOnceSourceTaskLoop:
         until = now + (IDLE_PAUSE if error.retry_after is None else error.retry_after)
         while True:
             with self._recorder.working():
-                self._send(())
+                self._transaction.await_commit()
+                with self._own_faults():
+                    self._end(self._boundary.after_failed_poll(self._runtime.now()))
             left = until - self._runtime.now()
             if left <= 0 or not control.running:
                 return

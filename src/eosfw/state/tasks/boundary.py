@@ -55,6 +55,10 @@ class Boundary:
         """What to do after the records of a poll, also if it returned none."""
         raise NotImplementedError
 
+    def after_failed_poll(self, now: float) -> End:
+        """What to do after a poll that failed and is repeated, so that nobody knows what the source holds."""
+        return self.after_batch(now)
+
     def at_end(self) -> None:
         """Called when the source is at its end; BoundaryError if the task named a record that did not come."""
 
@@ -210,6 +214,10 @@ class RequestedBoundary(Boundary):
         if self._named:
             self._check(returned)
         self._before = returned or self._before
+        return self._batch.take("behind one batch")
+
+    def after_failed_poll(self, now: float) -> End:
+        """What the task asked for; a record that it named may still come, so this poll counts as none."""
         return self._batch.take("behind one batch")
 
     def at_end(self) -> None:
