@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.herder.test_connector_requests import create, until_states
+from contextlib import closing
 
-from eosfw.errors import BadRequestError, NotFoundError
+import pytest
+from tests.herder.test_connector_requests import COUNTING, create, until_states
+from tests.kip618.group import PLUGINS
+
+from eosfw.errors import BadRequestError, InvalidProducerEpochError, NotFoundError, ProducerFencedError
+from eosfw.protocols import TransactionalProducer
 from eosfw.protocols.herder import ConnectorOffset
+from eosfw.records import ProducerRecord
 from eosfw.runtime import DistributedHerder
 
 S0, S1 = {"stream": "s0"}, {"stream": "s1"}
@@ -15,6 +20,12 @@ TO_STOP = "Connectors must be in the STOPPED state before their offsets can be m
 
 def shown(herder: DistributedHerder) -> dict[str, int]:
     return {one.partition["stream"]: one.offset["next"] for one in herder.connector_offsets("c") if one.offset}
+
+
+def write(producer: TransactionalProducer) -> None:
+    producer.begin_transaction()
+    producer.send(ProducerRecord("counts", b"late"))
+    producer.commit_transaction(10.0)
 
 
 def stop(herder, group) -> None:
@@ -68,6 +79,28 @@ def test_a_connector_that_never_ran_can_be_given_offsets(group):
     herder.resume_connector("c")
     until_states(herder, group, "RUNNING", ["RUNNING"])
     group.until(lambda: shown(herder) == {"s0": 50}, "the end of the stream")
+
+
+def test_a_connector_that_was_deleted_and_created_anew_can_be_given_offsets(drained, group, cluster):
+    """OFF-14, LOG-08: before it has tasks. Those of its namesake may still be at work, so they are fenced."""
+    drained.delete_connector("c")
+    group.until(lambda: drained.worker_status().connectors == {}, "the end of its tasks")
+    with closing(PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)) as backend:
+        zombies = [backend.producer(f"g-c-{task}") for task in (0, 1)]
+        for zombie in zombies:
+            zombie.init_transactions(10.0)
+        drained.put_connector("c", COUNTING, initial_state="STOPPED")
+        until_states(drained, group, "STOPPED", [])
+
+        drained.alter_offsets("c", [ConnectorOffset(S0, {"next": 48})])
+        for zombie in zombies:
+            with pytest.raises((ProducerFencedError, InvalidProducerEpochError)):
+                write(zombie)
+            zombie.close()
+    assert shown(drained) == {"s0": 48, "s1": 50}
+    drained.resume_connector("c")
+    until_states(drained, group, "RUNNING", ["RUNNING", "RUNNING"])
+    group.until(lambda: shown(drained) == {"s0": 50, "s1": 50}, "the end of both streams, again")
 
 
 def test_offsets_of_an_unknown_connector_are_not_found(group):

@@ -55,9 +55,13 @@ class OffsetRequests:
             )
 
     def _fence(self, name: str) -> None:
-        generation = self._services.connector(name).generation
-        if generation is not None:  # a connector that never had tasks has no zombies
-            self._services.leader.fence_zombies(name, generation)
+        entry, leader = self._services.connector(name), self._services.leader
+        if entry.generation is None:  # no connector of this name had tasks, so there are no zombies
+            return
+        if entry.has_generation(entry.generation):
+            leader.fence_zombies(name, entry.generation)
+        else:
+            leader.fence_deleted_namesake(name)
 
     def _properties(self, name: str) -> dict[str, str]:
         return dict(self._services.connector(name).properties or {})

@@ -33,7 +33,8 @@ class ConnectorFencer:
 
     def fence(self, entry: ConnectorEntry, transactional_ids: Sequence[str]) -> None:
         """Return once no earlier holder of these ids can commit; raise if any may still."""
-        connector = framework_config(self._transformer.transform(entry.applied_properties or {}).values)
+        properties = entry.applied_properties or entry.properties or {}
+        connector = framework_config(self._transformer.transform(properties).values)
         admin = clients.connector_admin(self._worker, connector).properties
         choice = chosen(FENCER, self._worker, connector)
         # A fencer for each round: it logs in as the connector, whose properties may have changed since the last one.

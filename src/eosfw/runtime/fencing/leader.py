@@ -16,9 +16,11 @@ from eosfw.state.fencing.plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import Announce, StepEvent, TaskStep
 from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.storage.config_records import (
+    STOPPED,
     ConfigRecord,
     connector_record,
     removal_records,
+    target_state_record,
     task_count_record,
     task_records,
 )
@@ -88,13 +90,27 @@ class Leader:
         self._step(TaskStep.PUBLISH_ASSIGNMENT, "", count=number)
         self._writer.write_to(topic, records)
 
-    def put_task_configs(self, name: str, tasks: Sequence[Mapping[str, str]]) -> None:
-        """Commit task configurations of a connector: they are its next generation."""
-        self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
+    def put_task_configs(
+        self, name: str, tasks: Sequence[Mapping[str, str]], check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Commit task configurations of a connector: they are its next generation; `check` may refuse that."""
+        self._put_generation(name, len(tasks), task_records(name, tasks), check)
+
+    def stop_connector(self, name: str) -> None:
+        """Commit a generation without tasks, and with it that the connector is stopped (OFF-15).
+
+        Together: between the two the connector would seem to be one that has yet to get its tasks.
+        """
+        self._put_generation(name, 0, [*task_records(name, []), target_state_record(name, STOPPED)])
+
+    def _put_generation(
+        self, name: str, count: int, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None
+    ) -> None:
+        self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=count)
         # Cancelled before the write: a round for the old generation must not write a task count record after it,
         # which would mark the new generation as fenced.
         self._zombie_fencing.cancel(name)
-        self.write(task_records(name, tasks))
+        self.write(records, check)
 
     def confirm(self) -> None:
         """Raise SupersededError if another leader has written since."""
@@ -113,6 +129,18 @@ class Leader:
         generation = self._topic.entry(connector).generation
         if generation is not None:  # without task configurations there was no task
             self.fence_zombies(connector, generation)
+
+    def fence_deleted_namesake(self, connector: str) -> None:
+        """Fence the tasks of a deleted connector, whose name another one has that had no tasks so far.
+
+        No task count record is written: the one that is there counts these tasks, until the first ones of the new
+        connector have them fenced again.
+        """
+        entry = self._topic.entry(connector)
+        ids = ids_to_fence(self._services.group_id, connector, entry)
+        if ids:
+            self._step(TaskStep.FENCE_ZOMBIES, connector, ids=ids, count=len(ids))
+            self._services.fencer.fence(entry, ids)
 
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit and the task count record is written.
