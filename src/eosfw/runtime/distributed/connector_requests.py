@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eosfw.concurrency import FairLock
 from eosfw.config import clients
-from eosfw.errors import AlreadyExistsError, BadRequestError, ConfigError, Problem, RequestTimeoutError
+from eosfw.errors import AlreadyExistsError, BadRequestError, ConfigError, Problem
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.protocols.herder import ConnectorInfo, CreatedConnector
 from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
@@ -26,17 +25,15 @@ from eosfw.state.storage.config_records import (
 )
 
 _INITIAL_STATES = {None: None, "RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
-_TIMEOUT = 90.0
 
 
 class ConnectorRequests:
-    """Creates, changes and deletes connectors; any thread, one change at a time."""
+    """Creates, changes and deletes connectors; any thread."""
 
     def __init__(self, services: HerderServices, plugins: PluginQueries, writer: ConfigWriter) -> None:
         self._services, self._plugins = services, plugins
         self._unprivileged = writer
         """Writes what any worker may write: target states and levels of loggers (LDR-03)."""
-        self._changes = FairLock(services.runtime)
 
     def put(
         self, name: str, config: Mapping[str, str | None], initial_state: str | None, *, replace: bool
@@ -101,28 +98,24 @@ class ConnectorRequests:
         self._write([target_state_record(name, state)])
 
     def stop(self, name: str) -> None:
-        """Delete a connector's task configurations, then write the target state (OFF-15).
-
-        In this order a failure in between leaves a connector that runs without tasks. The other one would leave a
-        stopped connector whose tasks go on.
-        """
+        """Delete a connector's task configurations and write the target state (OFF-15)."""
         self._services.connector(name, "Unknown connector {}")
         self._services.require_leader("Only the leader can transition connectors to the STOPPED state.")
-        with self._changes.held(self._services.runtime.now() + _TIMEOUT) as mine:
-            if not mine:
-                raise RequestTimeoutError(f"another connector was stopped for {_TIMEOUT:g} s")
-            self._services.leader.put_task_configs(name, [])
-            self._write([target_state_record(name, STOPPED)])
+        self._services.leader.stop_connector(name)
+        self._services.wake()
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Write task configurations that another worker has made."""
         self._services.require_leader("Only the leader may write task configurations.")
-        entry = self._services.connector(name)
-        if configs and entry.target_state == STOPPED:
-            raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
         if any(not isinstance(text, str) for config in configs for text in config.values()):
             raise ConfigError(Problem(f"connector {name}", "the properties of its tasks must be text"))
-        self._services.leader.put_task_configs(name, configs)
+
+        def check() -> None:
+            entry = self._services.connector(name)
+            if configs and entry.target_state == STOPPED:
+                raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+
+        self._services.leader.put_task_configs(name, configs, check)
         self._services.wake()
 
     def set_logger_level(self, namespace: str, level: str) -> None:

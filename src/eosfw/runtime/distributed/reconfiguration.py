@@ -34,6 +34,10 @@ class _Failure:
     again_at: float
 
 
+class _OutdatedError(Exception):
+    """The connector was changed while it was asked for its tasks."""
+
+
 class ConnectorReconfiguration:
     """Asks connectors for their tasks; one at a time, called by any thread."""
 
@@ -117,9 +121,11 @@ class ConnectorReconfiguration:
         failure = self._failures.get(name)
         if failure is not None and failure.again_at > self._services.runtime.now():
             return self._done.get(name) != (entry.target_state, entry.properties)
-        # Between two looks a connector may be deleted and created anew, or get other properties and these again: then
-        # nothing differs from what was dealt with, but it has no tasks, or those of the properties in between.
-        unapplied = entry.target_state == STARTED and entry.applied_properties != entry.properties
+        # Between two looks a connector may be deleted and created anew, be stopped and resumed, or get other properties
+        # and these again: then nothing differs from what was dealt with, but it has no tasks, or those of the
+        # properties in between.
+        lacks_tasks = not entry.tasks or entry.applied_properties != entry.properties
+        unapplied = entry.target_state == STARTED and lacks_tasks
         unknown = self._done.get(name) != (entry.target_state, entry.properties)
         return entry.inconsistent or failure is not None or unapplied or unknown or name in self._requested
 
@@ -159,9 +165,26 @@ class ConnectorReconfiguration:
         else:
             validated = services.planner.check(name, entry.properties or {})
             ensure_offsets_topic_of(services.worker_offsets, validated.config)
-            if _changed(entry, validated.tasks):
-                services.leader.put_task_configs(name, validated.tasks)
+            if _changed(entry, validated.tasks) and not self._written(name, entry, validated.tasks):
+                return
             self.watchers.start(name, validated, again=again)
+
+    def _written(self, name: str, entry: ConnectorEntry, tasks: Sequence[Mapping[str, str]]) -> bool:
+        """Write tasks; False, and nothing is written, if they are of a state that the connector has no more.
+
+        It may have been stopped, changed or deleted while it was asked for them; then it is looked at again.
+        """
+
+        def check() -> None:
+            newest = self._services.topic.entry(name)
+            if (newest.target_state, newest.properties) != (entry.target_state, entry.properties):
+                raise _OutdatedError
+
+        try:
+            self._services.leader.put_task_configs(name, tasks, check)
+        except _OutdatedError:
+            return False
+        return True
 
     def _report(self, name: str, entry: ConnectorEntry) -> None:
         reports, state = self._services.reports, _CONNECTOR_STATES[entry.target_state]
