@@ -139,3 +139,54 @@ def test_restart_is_refused_while_tasks_are_about_to_move(group):
         ):
             ask()
     assert Breaking.starts == 2
+
+
+def restart_all(herder, name: str = "c") -> None:
+    herder.restart_connector_and_tasks(name, only_failed=False, include_tasks=True)
+
+
+def test_a_restart_that_is_asked_for_while_the_worker_is_busy_happens_once(group):
+    """KIP-745: the thread that asks reads the config topic beside the one that acts upon requests."""
+    herder = group.start()
+    Breaking.now = False
+    create(herder, group)
+    member, restarts, acted = herder._services.member, herder._parts.restarts, []
+    follow, act_upon = member.on_config_update, restarts.act_upon
+    ask = [restart_all]
+
+    def follow_while_somebody_asks(configs) -> None:
+        follow(configs)
+        if ask:
+            ask.pop()(herder)
+
+    def act_upon_and_note(request) -> None:
+        acted.append(request.connector)
+        act_upon(request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(member, "on_config_update", follow_while_somebody_asks)
+        patch.setattr(restarts, "act_upon", act_upon_and_note)
+        group.runtime.sleep(5.0)
+    assert acted == ["c"]
+
+
+def test_restarts_are_not_lost_while_the_cluster_is_away(group):
+    """KIP-745: each worker has read the request, and nobody asks again."""
+    herder = group.start()
+    Breaking.now = False
+    for name in "cd":
+        create(herder, group, name, topic=f"{name}-counts")
+    started, restarts = Breaking.starts, herder._parts.restarts
+    act_upon, troubles = restarts.act_upon, [ClusterUnavailableError("no status topic")] * 3
+
+    def act_upon_after_troubles(request) -> None:
+        if troubles:
+            raise troubles.pop()
+        act_upon(request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(restarts, "act_upon", act_upon_after_troubles)
+        for name in "cd":
+            restart_all(herder, name)
+        group.runtime.sleep(5.0)
+    assert Breaking.starts == started + 4

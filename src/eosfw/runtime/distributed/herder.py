@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from eosfw.concurrency import Queue, Runtime, Spawned
-from eosfw.errors import EosfwError, RequestRefusedError, one_line
+from eosfw.errors import EosfwError, RequestRefusedError, RetriableError, one_line
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
     ActiveTopics,
@@ -69,7 +70,9 @@ class DistributedHerder:
         self._followed_at: float | None = None
         """When the worker followed its group last: read the config topic, and did all that it asks for."""
         self._handled = 0
-        """The offset up to which requests to the group were acted upon."""
+        """The offset up to which requests to the group were taken."""
+        self._restarts: deque[RestartRequest] = deque()
+        """Those of them that ask for restarts and were not acted upon yet."""
         self._problem: BaseException | None = None
         """Why the thread could not follow the group last time; None once it can."""
         self._led = self._warned = self._was_member = False
@@ -162,26 +165,32 @@ class DistributedHerder:
         services = self._services
         # Not to the end: a leader that stands in a transaction would hold up the worker that is elected to fence it.
         services.topic.read_decided()
-        position = services.topic.position
         services.member.on_config_update(services.topic)
         self._was_member = self._was_member or services.member.has_joined()
         services.tasks.follow_target_states()
-        self._act_on_requests(position)
+        self._act_on_requests()
         services.statuses.read_to_end()
         self._parts.restarts.reload()
         self._warn_if_unreachable()
         self._lead()
         self._followed_at = self._runtime.now()
 
-    def _act_on_requests(self, position: int) -> None:
-        asked, self._handled = self._services.topic.requests_since(self._handled), position
+    def _act_on_requests(self) -> None:
+        # Both at once: another thread may read on at any moment, and nothing may be done twice, or never.
+        asked, self._handled = self._services.topic.requests_since(self._handled)
         for namespace, level in asked.logger_levels.items():
             try:
                 self._parts.loggers.set_level(namespace, level)
             except EosfwError as error:
                 logger.warning("the group asked for a level that does not exist: %s", error)
-        for request in asked.restarts:
-            self._parts.restarts.act_upon(request)
+        self._restarts.extend(asked.restarts)
+        while self._restarts:
+            request = self._restarts.popleft()
+            try:
+                self._parts.restarts.act_upon(request)
+            except RetriableError:
+                self._restarts.appendleft(request)  # for the next look, with those that follow
+                raise
 
     def _warn_if_unreachable(self) -> None:
         if self._warned:

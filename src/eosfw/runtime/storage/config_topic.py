@@ -76,10 +76,10 @@ class ConfigTopic(KafkaBasedLog):
         with self._lock:
             return self._log.changes_since(version)
 
-    def requests_since(self, position: int) -> GroupRequests:
-        """What was asked of every worker at that offset or later, as of the last read."""
+    def requests_since(self, position: int) -> tuple[GroupRequests, int]:
+        """What was asked of every worker at that offset or later, as of the last read, and the offset to go on at."""
         with self._lock:
-            return self._log.requests.since(position)
+            return self._log.requests.since(position), self._position
 
 
 def open_config_topic(config: Config, backend: Backend, runtime: Runtime) -> ConfigTopic:
