@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
@@ -37,16 +38,25 @@ class TaskExecutor:
         self._graceful_timeout, self._cancels = graceful_timeout, cancels
         self._launcher = launcher or ThreadLauncher(services)
         self._lock = self._runtime.lock()
-        """Guards `_current` and `_retired`; never held while a task starts or stops, or `kill` would wait for that."""
+        """Guards what follows; never held while a task starts or stops, or `kill` would wait for that."""
         self._current: dict[str, tuple[int, list[RunningTask]]] = {}
         self._retired: list[RunningTask] = []
+        self._dropped = 0
+        """How often every task was stopped at once."""
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
-        running = self._launch(assignment, paused=paused)
+        running = self._launch(self._without_known(assignment), paused=paused)
         with self._lock:
             generation, beside = self._current.get(assignment.connector, (0, []))
             others = beside if generation == assignment.generation else []
             self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
+
+    def _without_known(self, assignment: Assignment) -> Assignment:
+        """The tasks that are not here yet: whoever could not start all of them starts them all again."""
+        with self._lock:
+            generation, running = self._current.get(assignment.connector, (0, []))
+        known = {one.task.id.task for one in running} if generation == assignment.generation else set()
+        return replace(assignment, tasks=[task for task in assignment.tasks if task not in known])
 
     def _launch(self, assignment: Assignment, *, paused: bool) -> Sequence[RunningTask]:
         return self._launcher.launch(self._services.planner.assigned_tasks(assignment), paused=paused)
@@ -62,6 +72,8 @@ class TaskExecutor:
         self._stop_or_leave_behind(self._take(tasks))
 
     def stop_at_once(self) -> None:
+        with self._lock:
+            self._dropped += 1
         # Without a wait: others may own these tasks by now, and whoever calls is the thread that tells the group so.
         for one in self._take([one.task.id for one in self._all_tasks()]):
             one.task.trigger_stop()
@@ -89,12 +101,21 @@ class TaskExecutor:
             generation, running = self._current.get(connector, (0, []))
             old = [one for one in running if one.task.id.task in tasks and (ended or one.thread.is_alive())]
             self._retire(old)
+            dropped = self._dropped
+        if not old:
+            return
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])
         new = self._launch(assignment, paused=paused)
         with self._lock:
-            kept = [one for one in running if one not in old]
-            self._current[connector] = (generation, _sorted([*kept, *new]))
+            if self._dropped == dropped:
+                kept = [one for one in running if one not in old]
+                self._current[connector] = (generation, _sorted([*kept, *new]))
+                return
+            self._retire(new)
+        # Everything was stopped at once meanwhile: others may own these tasks.
+        for one in new:
+            one.task.trigger_stop()
 
     def _stop_or_leave_behind(self, running: Sequence[RunningTask]) -> None:
         deadline = self._runtime.now() + self._graceful_timeout

@@ -69,7 +69,15 @@ class ThreadLauncher:
         self._services = services
 
     def launch(self, tasks: Sequence[AssignedTask], *, paused: bool) -> Sequence[RunningTask]:
-        return [self._start(task, paused=paused) for task in tasks]
+        started: list[RunningTask] = []
+        try:
+            started.extend(self._start(task, paused=paused) for task in tasks)  # one by one: an error leaves the others
+        except BaseException:  # such as no more threads
+            # Nobody knows of these, so nobody else can stop them.
+            for one in started:
+                one.task.trigger_stop()
+            raise
+        return started
 
     def _start(self, assigned: AssignedTask, *, paused: bool) -> RunningTask:
         task = WorkerTask(assigned, self._services, paused=paused)

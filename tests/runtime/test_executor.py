@@ -1,0 +1,91 @@
+"""What a worker's executor runs is what it was asked to run, each task once, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eosfw.concurrency import Spawned, ThreadRuntime
+from eosfw.runtime.group.protocols import Assignment
+from eosfw.runtime.hosting.executor import TaskExecutor
+from eosfw.runtime.status import TaskState
+from eosfw.state.steps import TaskStep
+
+from .scripted_task import scripted
+from .worker_harness import PATIENCE, WorkerHarness, connector_of
+
+TWO = {"streams": "2", "tasks_max": "2"}
+
+
+class FewThreads(ThreadRuntime):
+    """Has no thread left for one task."""
+
+    full = True
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
+        if self.full and name.startswith("eosfw-c-1-"):
+            raise RuntimeError("can't start new thread")
+        return super().spawn(name, target)
+
+
+def executor_of(stage: WorkerHarness) -> TaskExecutor:
+    return stage.worker._executor
+
+
+def test_a_task_that_is_restarted_while_all_are_stopped_at_once_does_not_run():
+    """FEN-10: its worker was put out of the group, and another one runs the task."""
+    polling, awake = threading.Event(), threading.Event()
+
+    def poll(_: Any) -> None:
+        polling.set()
+        assert awake.wait(PATIENCE)
+
+    with WorkerHarness(connector_of(scripted(poll))) as stage:
+        stage.put("c")
+        assert polling.wait(PATIENCE)
+        executor = executor_of(stage)
+        restart = threading.Thread(target=lambda: executor.restart_tasks("c", [0]))
+        restart.start()
+        stage.until(lambda: len(executor.replaced()[0]) == 1, "the begin of the restart")
+        executor.stop_at_once()
+        awake.set()
+        restart.join(PATIENCE)
+        stage.until(lambda: not executor.replaced()[0], "the end of both tasks")
+
+        assert executor.connectors() == {}
+        assert {task.state for task in executor.replaced()[1]} == {TaskState.STOPPED}
+
+
+def test_restarting_what_does_not_run_here_notes_nothing():
+    """FEN-14: another worker runs it."""
+    with WorkerHarness() as stage:
+        executor_of(stage).restart_tasks("d", [0])
+
+        assert executor_of(stage).connectors() == {}
+
+
+def test_tasks_stop_that_were_started_before_one_that_could_not_be():
+    """Nobody knows of them: they would run beside those that are started next."""
+    runtime = FewThreads()
+    with WorkerHarness(runtime=runtime) as stage:
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            stage.put("c", until="5", **TWO)
+        stage.until(lambda: TaskStep.STOPPED in stage.steps(0), "the end of the first task")
+        assert executor_of(stage).connectors() == {}
+        runtime.full = False
+        stage.put("c", until="5", **TWO)
+        stage.until_drained()
+
+
+def test_tasks_that_run_already_are_not_started_again():
+    """A worker that could start some of its tasks alone asks for all of them again."""
+    with WorkerHarness() as stage:
+        generation = stage.put("c", until="5", **TWO)
+        stage.until_drained()
+        executor_of(stage).start_generation(Assignment("c", generation, [0, 1]))
+
+        assert [task.id.task for task in stage.worker.status().tasks] == [0, 1]
+        assert stage.steps(0).count(TaskStep.INIT_PRODUCER) == 1
