@@ -77,3 +77,39 @@ def test_the_user_may_say_that_nothing_was_published(query: Query) -> None:
     query.attempt(replace(query.part(2, 1), first=2))
 
     assert query.published() == all_values(query.part(0), query.part(1), query.part(2, 1))
+
+
+def test_a_batch_begun_in_parallel_since_the_last_whole_one_is_not_published_as_a_whole(query: Query) -> None:
+    """The query went over by startingBatchId, met a failure in the middle of its first batch, and went back."""
+    write_whole(query, query.part(0))
+    query.attempt(replace(query.part(1), first=1))
+
+    with pytest.raises(DamagedDataError, match=f"{query.name} was written in the other mode.*option mode"):
+        write_whole(query, query.part(1))
+
+    assert query.published() == all_values(query.part(0), query.part(1))
+
+
+def test_a_whole_batch_since_the_last_one_in_parallel_is_not_begun_in_parallel(query: Query) -> None:
+    """The same way back, where Spark had not committed the batch."""
+    query.attempt(query.part(0))
+    write_whole(query, query.part(1), anew=True)
+
+    with pytest.raises(DamagedDataError, match=f"{query.name} was written in the other mode.*option mode"):
+        query.attempt(query.part(1))
+
+    assert query.published() == all_values(query.part(0), query.part(1))
+
+
+def test_a_query_goes_on_in_the_mode_that_it_went_over_to(query: Query) -> None:
+    """Also with more writers, of which the new ones have no token."""
+    write_whole(query, query.part(0))
+    parallel = [replace(query.part(batch, partition), first=1) for batch in (1, 2) for partition in (0, 1)]
+    for part in parallel:
+        query.attempt(part)
+
+    grown = [replace(query.part(3, partition), first=1, writers=3) for partition in range(3)]
+    for part in grown:
+        query.attempt(part)
+
+    assert query.published() == all_values(query.part(0), *parallel, *grown)

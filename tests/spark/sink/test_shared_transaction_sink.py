@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import ConfigError, ProducerFencedError
+from eosfw.errors import ConfigError, DamagedDataError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange, ProducerBatch
@@ -22,6 +22,8 @@ from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.shared.handle_server import HandleAddress, take_handle
 from eosfw_spark.sink.shared.task_write import WriteRows
+from eosfw_spark.sink.tokens.token import BatchContent, Token
+from eosfw_spark.sink.tokens.token_log import TokenLog
 from pyspark_eosfw.foreach_batch import SharedTransactionSink
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, Row
 
@@ -125,6 +127,20 @@ def test_batch_runs_again_after_an_attempt_that_may_have_written(
 
     assert sink.values() == ["a", "b"]
     assert mark.exists()
+
+
+def test_batch_that_was_begun_in_parallel_since_the_last_one_is_refused(sink: Sink, query: str) -> None:
+    """SPK-12: the query went over to mode `parallel`, and came back."""
+    publish(sink, 0, "a")
+    producer, tokens = sink.lab.producer(), TokenLog(sink.lab.backend)
+    producer.begin_transaction()
+    producer.send_batch(tokens.record(f"{query}-parts", Token(1, BatchContent("b", 1), writers=2)))
+    producer.commit_transaction(WAIT)
+
+    with pytest.raises(DamagedDataError, match=f"{query} was written in the other mode"):
+        publish(sink, 1, "b")
+
+    assert sink.values() == ["a"]
 
 
 @pytest.mark.parametrize("step", [TaskStep.PUBLISH_BATCH, TaskStep.COMMIT_BATCH, TaskStep.COMMITTED_BATCH])

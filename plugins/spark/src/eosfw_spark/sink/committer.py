@@ -66,6 +66,8 @@ class AtomicCommitter:
         self._runtime = runtime
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
+        self._compared = False
+        """Whether it is known that the other mode has published nothing since the last token."""
         self._topics = TopicCheck(cluster.backend, str(identity), runtime)
         self._published_from = math.inf
 
@@ -134,8 +136,9 @@ class AtomicCommitter:
         return self._publish(producer, batch, announce)
 
     def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
-        if self._last is None and not batch.anew:
-            producer.refuse_other_mode()
+        if not self._compared and (self._last is not None or not batch.anew):
+            producer.refuse_other_mode(self._last)
+        self._compared = True
         self._topics.require(batch.topics)
         token = batch.token(self._last, self._topics.ids)
         self._published_from = self._runtime.now()
@@ -155,7 +158,7 @@ class AtomicCommitter:
 
     def _fence(self, batch: CommitBatch, announce: StepAnnouncer) -> TokenProducer:
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
-        self._last = self._producer.last
+        self._last, self._compared = self._producer.last, False
         if self._last is not None and batch.anew:
             # Whoever says at which batch to go on takes the topics as they are now.
             self._last = replace(self._last, topics={})

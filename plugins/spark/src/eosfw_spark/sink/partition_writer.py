@@ -74,6 +74,8 @@ class PartitionWriter:
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
         self._mark: Token | None = None
+        self._compared = False
+        """Whether it is known that the other mode has published nothing since the last token."""
 
     def write(self, part: WriterBatch, batches: Iterable[pa.RecordBatch], announce: StepAnnouncer) -> CommitOutcome:
         """Publish the rows unless they were published; a failure leaves all of them or none."""
@@ -120,8 +122,9 @@ class PartitionWriter:
         self._topics.require(() if self._topic is None else (self._topic,))
         last, tokens = self._last, list[Token]()
         records = self._records(rows, announce)
-        if last is None and part.batch != part.first:
-            producer.refuse_other_mode()
+        if not self._compared:
+            self._refuse_other_mode(producer, part)
+            self._compared = True
         if last is None or part.is_behind(last):
             records = chain(records, [self._cluster.tokens.record(self._identity.mark, part.token(None, _NOTHING))])
 
@@ -143,7 +146,7 @@ class PartitionWriter:
             return self._producer
         self.close()
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
-        self._last = self._producer.last
+        self._last, self._compared = self._producer.last, False
         if self._last is not None and part.batch == part.first:
             # Whoever says at which batch to go on takes the topics as they are now.
             self._last = replace(self._last, topics={})
@@ -152,6 +155,13 @@ class PartitionWriter:
         # Asked here alone: a process with another number of writers begins with a new producer.
         self._mark = self._visible(self._identity.mark)
         return self._producer
+
+    def _refuse_other_mode(self, producer: TokenProducer, part: WriterBatch) -> None:
+        if self._last is None and part.batch == part.first:
+            return  # the user says that nothing of this batch was published
+        # A writer that joins has no token yet; the first writer has one of each batch.
+        joins = part.joins(self._last)
+        producer.refuse_other_mode(self._cluster.tokens.read(part.identity(0).key) if joins else self._last)
 
     def _confirm(self, producer: TokenProducer, part: WriterBatch, announce: StepAnnouncer) -> None:
         """Tell the other writers that this partition has the rows again that it published with fewer writers."""

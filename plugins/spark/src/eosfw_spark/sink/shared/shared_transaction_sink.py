@@ -44,6 +44,8 @@ class SharedTransactionSink:
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = parse_sink({"backend": "memory", **options})
+        self._compared: set[str] = set()
+        """The queries of which mode `parallel` is known to have published nothing since their last token."""
         problems = [Problem("", each) for each in _unfit(self._options)]
         if problems:
             raise ConfigError(*problems)
@@ -57,7 +59,7 @@ class SharedTransactionSink:
         tell = partial(announce, query=query, batch=batch_id, transactional_id=identity.transactional_id)
         with open_backend(self._options.backend, self._options.properties) as backend:
             for attempt in range(1, ATTEMPTS + 1):
-                outcome = _BatchWrite(backend, self._options, identity, batch_id, tell).write(batch)
+                outcome = _BatchWrite(backend, self._options, identity, batch_id, tell).write(batch, self._compared)
                 if outcome is None:
                     return
                 logger.warning("batch %d of query %s runs again (%d): %s", batch_id, query, attempt, outcome)
@@ -77,7 +79,7 @@ class _BatchWrite:
         self._tokens = TokenLog(backend)
         self._topics = TopicCheck(backend, str(identity), self._runtime)
 
-    def write(self, batch: DataFrame) -> str | None:
+    def write(self, batch: DataFrame, compared: set[str]) -> str | None:
         """Publish or skip the batch; why it must run again, if Spark ran a task of it several times."""
         options = self._options
         columns = sink_columns(batch.schema, options.topic, headers=options.headers)
@@ -92,6 +94,10 @@ class _BatchWrite:
             last = self._tokens.read(self._identity.key)
             if not self._is_next(last, batch, columns):
                 return None
+            if self._identity.query not in compared:
+                if last is not None or self._number != options.starting_batch:
+                    refuse_other_mode(self._identity, self._tokens, last)
+                compared.add(self._identity.query)
             return self._publish(transaction, last, batch, columns)
 
     def _is_next(self, last: Token | None, batch: DataFrame, columns: SinkColumns) -> bool:
@@ -108,9 +114,7 @@ class _BatchWrite:
         if decision.verdict is Verdict.SKIP:
             self._tell(TaskStep.COMMITTED_BATCH, outcome="skipped", records=content.rows)
             return False
-        if last is None and self._number != first:
-            refuse_other_mode(self._identity, self._tokens)
-        elif last is not None and self._number != first:
+        if last is not None and self._number != first:
             self._topics.refuse_replaced(last, self._identity.anew(self._number))
         return True
 

@@ -109,9 +109,9 @@ class TokenProducer:
             self._producer.close()
             raise
 
-    def refuse_other_mode(self) -> None:
-        """Raise DamagedDataError if the other mode published for this query; it is asked where there is no token."""
-        refuse_other_mode(self.identity, self._cluster.tokens)
+    def refuse_other_mode(self, last: Token | None) -> None:
+        """Raise DamagedDataError if the other mode has published for this query since its last token."""
+        refuse_other_mode(self.identity, self._cluster.tokens, last)
 
     def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
         """Publish rows, then their token in one transaction; it is committed when this returns."""
@@ -156,9 +156,13 @@ class TokenProducer:
                 producer.abort_transaction(self._cluster.api_timeout)
 
 
-def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog) -> None:
-    """Raise DamagedDataError if the other mode published for this query."""
-    if identity.other_mode and tokens.read(identity.other_mode) is not None:
+def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog, last: Token | None) -> None:
+    """Raise DamagedDataError if the other mode has published for this query since its last token.
+
+    What that mode published before is of a time when the user had the query go over from it.
+    """
+    other = tokens.read(identity.other_mode) if identity.other_mode else None
+    if other is not None and (last is None or other.batch > last.batch):
         raise DamagedDataError(
             f"{identity} was written in the other mode before, so nobody knows what of this batch was "
             f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
