@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from eosfw.errors import ConfigError, DamagedDataError, ReadStalledError
 from eosfw.protocols import IsolationLevel, NewTopic
@@ -101,3 +102,35 @@ def test_deleted_token_is_no_token(lab: BackendHarness, log: TokenLog, monkeypat
 
     assert log.read("query") is None
     assert lab.end(log.topic, IsolationLevel.READ_COMMITTED, record.partition or 0) > 0
+
+
+def test_token_is_found_however_often_its_topic_was_given_partitions(
+    lab: BackendHarness, log: TokenLog, embedded: str
+) -> None:
+    """Its key belongs elsewhere each time; were it missed, its batch would be published again.
+
+    This key belongs to partition 23, 21, 26, then again to 21 and 23, where older tokens of it are.
+    """
+    admin, token, key = AdminClient({"bootstrap.servers": embedded}), FIRST, "query-154"
+    write(lab, log.record(key, token))
+    for number in range(1, 6):
+        count = token_log.PARTITIONS + number
+        admin.create_partitions([NewPartitions(log.topic, count)])[log.topic].result(WAIT)
+        lab.until(lab.admin.partitions, lambda found, count=count: found[log.topic] == count)
+
+        # A process that kept its own, and one that starts.
+        assert log.read(key) == TokenLog(lab.backend, log.topic).read(key) == token
+        token = token.followed_by(number, BatchContent(str(number), 1))
+        write(lab, log.record(key, token))
+        assert TokenLog(lab.backend, log.topic).read(key) == token
+    assert log.read("nobody") is None
+
+
+def test_token_of_an_older_version_is_the_last_one(lab: BackendHarness, log: TokenLog) -> None:
+    """It does not say how many partitions there were."""
+    record = log.record("query", SECOND)
+    older = (record.values[0] or b"").replace(b',"partitions":25', b"")
+    write(lab, ProducerBatch(log.topic, [older], record.keys, record.partition))
+
+    assert b"partitions" not in older
+    assert log.read("query") == SECOND

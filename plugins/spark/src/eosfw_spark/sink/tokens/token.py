@@ -40,6 +40,8 @@ class Token:
     """How many tokens each batch has, one for each writer."""
     topics: Mapping[str, str] = field(default_factory=dict)
     """The ids of the topics that were written to: one that is deleted and created again has another id."""
+    log_partitions: int = field(default=0, compare=False)
+    """How many partitions the topic of tokens had when this one was written; 0 of an older version's tokens."""
 
     def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "") -> Token:
         """The token of the next batch."""
@@ -166,6 +168,7 @@ def encode(token: Token) -> bytes:
         "checkpoint": token.checkpoint,
         "writers": token.writers,
         "topics": dict(token.topics),
+        "partitions": token.log_partitions,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -179,6 +182,7 @@ def decode(value: bytes) -> Token:
         earlier = {int(batch): str(each) for batch, each in fields["earlier"].items()}
         content = BatchContent(str(fields["hash"]), int(fields["rows"]))
         topics = {str(name): str(each) for name, each in fields.get("topics", {}).items()}
-        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]), int(fields["writers"]), topics)
+        batch, writers, among = int(fields["batch"]), int(fields["writers"]), int(fields.get("partitions", 0))
+        return Token(batch, content, earlier, str(fields["checkpoint"]), writers, topics, among)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
         raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why

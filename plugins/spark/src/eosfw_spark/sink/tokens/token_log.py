@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from zlib import crc32
 
@@ -54,7 +54,9 @@ class TokenLog:
 
     def record(self, key: str, token: Token) -> ProducerBatch:
         """The record that writes a token; it must be in the transaction of the batch's rows."""
-        return ProducerBatch(self.topic, [encode(token)], [key.encode()], self.partition(key).partition)
+        where = self.partition(key).partition
+        value = encode(replace(token, log_partitions=self._partitions))
+        return ProducerBatch(self.topic, [value], [key.encode()], where)
 
     def tombstone(self, key: str) -> ProducerBatch:
         """The record that deletes a token."""
@@ -65,8 +67,31 @@ class TokenLog:
 
         It reads up to the high watermark, not to the last stable offset: the open transaction of another query may lie
         below this query's token. Who looks at the token of another writer, and must not wait for it, says otherwise.
+        Where the topic was given partitions, the token is where its key belonged before.
         """
-        where, wanted = self.partition(key), key.encode()
+        self._partitions = self._count()
+        own = self.partition(key)
+        found = self._last(own, key, up_to)
+        if found is None and self._partitions == PARTITIONS:  # as many as it was created with
+            return None
+        if found is not None and found.log_partitions in (0, self._partitions):
+            return found
+        others = (TopicPartition(self.topic, each) for each in range(self._partitions) if each != own.partition)
+        tokens = [found, *(self._last(each, key, up_to) for each in others)]
+        written = [each for each in tokens if each is not None]
+        return max(written, key=lambda one: (one.batch, one.writers), default=None)
+
+    def _count(self) -> int:
+        """The partitions that the topic has now: a process may keep this for longer than it had so many."""
+        if not self._partitions:
+            self.ensure()
+            return self._partitions
+        with closing(self.backend.admin()) as admin:
+            return admin.partitions([self.topic]).get(self.topic, self._partitions)
+
+    def _last(self, where: TopicPartition, key: str, up_to: IsolationLevel) -> Token | None:
+        """The last token of a key in one partition."""
+        wanted = key.encode()
         with closing(self.backend.admin()) as admin:
             end = admin.end_offsets([where], up_to)[where]
             start = admin.log_start_offsets([where])[where]
