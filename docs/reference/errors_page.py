@@ -67,6 +67,7 @@ REMEDIES = {
     "RebalanceInProgressError": "Nothing. The call is made again once the rebalance is over.",
     "InconsistentGroupProtocolError": "Stop the other group, or give this one a `group.id` of its own.",
     "UnknownTopicOrPartitionError": "Create the topic, or correct its name.",
+    "InvalidRecordError": "Give the record a key, or a time that the topic takes (`message.timestamp.after.max.ms`).",
     "RecordTooLargeError": "Make records smaller, or raise `max.message.bytes` of the topic.",
     "TopicExistsError": "Nothing, if the topic is the one you wanted.",
     "ClusterUnavailableError": "Check that the address is right and the broker runs.",

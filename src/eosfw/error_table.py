@@ -26,6 +26,7 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
     InvalidPidMappingError,
     InvalidProducerEpochError,
+    InvalidRecordError,
     InvalidTransactionTimeoutError,
     InvalidTxnStateError,
     OutOfOrderSequenceError,
@@ -148,10 +149,10 @@ RECORDS: Codes = {
     Code.RECORD_LIST_TOO_LARGE: RecordTooLargeError,
     Code.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
     # Nothing was written, whichever call reports it.
-    Code.INVALID_RECORD: AbortableError,
-    Code.INVALID_TIMESTAMP: AbortableError,
+    Code.INVALID_RECORD: InvalidRecordError,
+    Code.INVALID_TIMESTAMP: InvalidRecordError,
+    Code.UNSUPPORTED_COMPRESSION_TYPE: InvalidRecordError,
     Code.CORRUPT_MESSAGE: AbortableError,
-    Code.UNSUPPORTED_COMPRESSION_TYPE: AbortableError,
     Code.POLICY_VIOLATION: AbortableError,
     Code.INVALID_TOPIC_EXCEPTION: AbortableError,
 }

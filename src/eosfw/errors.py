@@ -34,6 +34,7 @@ __all__ = [
     "InterruptedRunError",
     "InvalidPidMappingError",
     "InvalidProducerEpochError",
+    "InvalidRecordError",
     "InvalidTransactionTimeoutError",
     "InvalidTxnStateError",
     "NotAssignedError",
@@ -276,6 +277,10 @@ class UnknownTopicOrPartitionError(AbortableError):
     """The topic or partition does not exist on the cluster."""
 
     exit_code = ExitCode.CONFIGURATION
+
+
+class InvalidRecordError(AbortableError):
+    """The cluster refuses a record: for its time, for a key that a compacted topic needs, or for its compression."""
 
 
 class RecordTooLargeError(AbortableError):

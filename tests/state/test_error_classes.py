@@ -25,6 +25,7 @@ COORDINATOR = {
 MISSING = {"UnknownTopicOrPartitionError": {"UNKNOWN_TOPIC_OR_PARTITION"}}
 RECORDS = {
     "RecordTooLargeError": {"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"},
+    "InvalidRecordError": {"INVALID_RECORD", "INVALID_TIMESTAMP", "UNSUPPORTED_COMPRESSION_TYPE"},
     "OutOfOrderSequenceError": {"OUT_OF_ORDER_SEQUENCE_NUMBER"},
 }
 TOO_LONG = {"InvalidTransactionTimeoutError": {"INVALID_TRANSACTION_TIMEOUT"}}

@@ -35,6 +35,7 @@ def test_passing_failure_is_tried_again_until_the_deadline(passing: type[EosfwEr
     [
         errors.UnknownTopicOrPartitionError,
         errors.TopicAuthorizationError,
+        errors.InvalidRecordError,
         errors.RecordTooLargeError,
         errors.TransactionalIdAuthorizationError,
         errors.InvalidTransactionTimeoutError,

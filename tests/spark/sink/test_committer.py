@@ -13,8 +13,15 @@ from functools import partial
 import pytest
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
+from eosfw.errors import (
+    ConfigError,
+    DamagedDataError,
+    IndefiniteOutcomeError,
+    InvalidRecordError,
+    UnknownTopicOrPartitionError,
+)
 from eosfw.observe import TaskStep
+from eosfw.protocols import NewTopic
 from eosfw.records import ProducerBatch
 from eosfw.runtime import TransactionalCommit
 from eosfw_spark.sink import topic_check
@@ -260,6 +267,18 @@ def test_the_token_of_one_who_commits_once_is_deleted(query: Query) -> None:
 
     assert query.tokens.read(query.identity.key) is None
     assert query.published() == all_values(0)
+
+
+def test_record_that_the_cluster_refuses_ends_the_batch_at_once(query: Query, lab: BackendHarness) -> None:
+    """Each new transaction would meet the same refusal, and leave its rows in the log, aborted."""
+    query.topic = f"{lab.name()}-compacted"
+    lab.admin.create_topics([NewTopic(query.topic, 2, config={"cleanup.policy": "compact"})])
+
+    with pytest.raises(InvalidRecordError):
+        query.commit(query.driver(), 0)  # rows without a key
+
+    assert query.steps.count(TaskStep.PUBLISH_BATCH) == 1
+    assert lab.values(query.topic) == []
 
 
 def test_failing_rows_leave_no_open_transaction(query: Query, lab: BackendHarness) -> None:
