@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.errors import DamagedDataError
 from eosfw.records import LogBatch
 from eosfw_spark.source import columns
 from eosfw_spark.source.columns import arrow_batches, arrow_schema
@@ -35,6 +36,15 @@ def test_headers_that_were_not_read_are_null() -> None:
 
     assert found.schema == arrow_schema(headers=True)
     assert found.column("headers").to_pylist() == [None, None]
+
+
+@pytest.mark.parametrize("time", [2**63 - 1, 1_700_000_000_000_000_000])
+def test_record_whose_time_spark_cannot_hold_is_named(time: int) -> None:
+    """Brokers before Kafka 4 take any time, such as one in nanoseconds."""
+    records = LogBatch("t", 3, [7, 9], [None] * 2, [b"v"] * 2, [0, time])
+
+    with pytest.raises(DamagedDataError, match=f"^t-3@9 has the timestamp {time}, .* begin behind that record$"):
+        list(arrow_batches([records], headers=False))
 
 
 def test_an_empty_read_gives_no_arrow_batches() -> None:

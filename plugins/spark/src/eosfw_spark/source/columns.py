@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from eosfw.errors import DamagedDataError
 from eosfw.records import Headers, LogBatch
 from eosfw_spark.formats.typed_columns import RecordDecoder, TypedColumns
 
@@ -28,6 +29,8 @@ ROWS: Final = 65_536
 """Rows of one Arrow batch; with less than some ten thousand, the transfer to the JVM takes a notable part."""
 BYTES: Final = 16 << 20
 """Bytes after which a batch ends early: a worker holds several copies of one on its way to the JVM."""
+_LATEST: Final = (2**63 - 1) // 1000
+"""The last timestamp of a record that Spark's type holds."""
 
 _HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
 HEADERS: Final = pa.list_(pa.field("element", _HEADER))
@@ -102,8 +105,7 @@ def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
         pa.repeat(pa.scalar(batch.topic, pa.string()), count),
         pa.repeat(pa.scalar(batch.partition, pa.int32()), count),
         _int64(batch.offsets),
-        # Kafka counts milliseconds, Spark microseconds.
-        _int64(batch.timestamps).view(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC")),
+        _microseconds(batch),
         pa.repeat(pa.scalar(batch.timestamp_type, pa.int32()), count),
     ]
     if len(schema) > len(columns):
@@ -115,6 +117,19 @@ def _int64(numbers: Sequence[int]) -> pa.Array:
     if isinstance(numbers, memoryview):  # numbers side by side, which Arrow need not copy
         return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
     return pa.array(numbers, pa.int64())
+
+
+def _microseconds(batch: LogBatch) -> pa.Array:
+    """The timestamps as Spark has them, which counts microseconds; Kafka counts milliseconds."""
+    times = _int64(batch.timestamps).view(pa.timestamp("ms", tz="UTC"))
+    try:
+        return times.cast(pa.timestamp("us", tz="UTC"))
+    except pa.ArrowInvalid:
+        at = next(index for index, time in enumerate(batch.timestamps) if abs(time) > _LATEST)
+        raise DamagedDataError(
+            f"{batch.topic}-{batch.partition}@{batch.offsets[at]} has the timestamp {batch.timestamps[at]}, which in "
+            f"milliseconds is later than Spark's last one: its producer has another unit; begin behind that record"
+        ) from None
 
 
 def _headers(rows: Sequence[Headers]) -> pa.Array:
