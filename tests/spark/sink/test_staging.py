@@ -54,6 +54,16 @@ def test_staged_files_are_found_without_their_messages(place: Staging) -> None:
     assert place.folders("nothing") == []
 
 
+@pytest.mark.parametrize("uri", ["store://KEY:secret@bucket/staged", "s3://KEY:sec/ret@bucket/staged"])
+def test_a_location_is_named_without_its_keys(uri: str) -> None:
+    """Arrow's own text quotes what it cannot read."""
+    with pytest.raises(ConfigError, match=r"cannot write to \w+://\*\*\*@bucket/staged: .*stagingLocation") as raised:
+        Staging.prepare(uri, None)
+
+    assert "KEY" not in str(raised.value)
+    assert "ret" not in str(raised.value)
+
+
 def test_executor_without_the_drivers_storage_says_so(place: Staging, tmp_path: Path) -> None:
     elsewhere = Staging(str(tmp_path / "other"), place.marker)
     (tmp_path / "other").mkdir()

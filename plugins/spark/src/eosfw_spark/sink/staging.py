@@ -25,6 +25,7 @@ FOLDER: Final = "eosfw-staging"
 _MARKER: Final = ".eosfw-driver"
 _FILE_URI: Final = re.compile(r"^file:/+")
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/")
+_USER: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/].*@")
 _OPTION: Final = "stagingLocation"
 
 
@@ -57,7 +58,8 @@ class Staging:
             files.create_dir(root)
             return cls(location, _mark(files, f"{root}/{_MARKER}"))
         except (OSError, pa.ArrowException) as why:
-            raise _wrong(f"the driver cannot write to {location}: {why}") from why
+            shown = _shown(location)
+            raise _wrong(f"the driver cannot write to {shown}: {str(why).replace(location, shown)}") from None
 
     def stage(self, batches: Iterable[pa.RecordBatch], folder: str, partition: int) -> StagedRows:
         """Keep a task's rows: few in memory, many in a file of this attempt alone."""
@@ -114,7 +116,8 @@ class Staging:
         except (OSError, pa.ArrowException):
             found = ""
         if found != self.marker:
-            raise _wrong(f"executor {socket.gethostname()} does not have the driver's storage at {self.location}")
+            shown = _shown(self.location)
+            raise _wrong(f"executor {socket.gethostname()} does not have the driver's storage at {shown}")
         return files, root
 
     def _read_file(self, staged: StagedRows, path: str) -> Iterator[pa.RecordBatch]:
@@ -187,6 +190,11 @@ def _inline(batches: list[pa.RecordBatch]) -> StagedRows:
             stream.write_batch(batch)
     data = out.getvalue().to_pybytes()
     return StagedRows(sum(batch.num_rows for batch in batches), len(data), data=data)
+
+
+def _shown(location: str) -> str:
+    """A location for messages: the URI of an object store may begin with its keys."""
+    return _USER.sub(r"\1***@", location)
 
 
 def _wrong(what: str) -> ConfigError:
