@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import ConfigError
-from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
+from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink, require_fit
 
 ENOUGH = {"kafka.bootstrap.servers": "h:1"}
 
@@ -24,7 +24,6 @@ def test_every_option_is_read_in_any_case() -> None:
         "kafka.transaction.timeout.ms": "5000",
         "kafka.default.api.timeout.ms": "7000",
         "kafka.linger.ms": "5",
-        "stagingLocation": "/s",
         "startingBatchId": "0",
         "txnAppId": "job",
         "txnVersion": "7",
@@ -40,12 +39,31 @@ def test_every_option_is_read_in_any_case() -> None:
         backend="memory",
         transaction_timeout=5.0,
         api_timeout=7.0,
-        staging_location="/s",
         writers=4,
         starting_batch=0,
         application="job",
         version=7,
     )
+
+
+def test_the_staging_location_is_read() -> None:
+    assert parse_sink({**ENOUGH, "stagingLocation": "/s"}).staging_location == "/s"
+
+
+@pytest.mark.parametrize(
+    ("given", "query", "message"),
+    [
+        ({"txnAppId": "job", "txnVersion": "7"}, True, "txnAppId and txnVersion are for a DataFrame"),
+        ({"startingBatchId": "7"}, False, "startingBatchId is for a query"),
+    ],
+)
+def test_an_option_that_would_mean_nothing_is_refused(given: dict[str, str], message: str, *, query: bool) -> None:
+    """Whoever gives a query a version takes its rows for written once, whatever becomes of the checkpoint."""
+    options = parse_sink({**ENOUGH, **given})
+
+    with pytest.raises(ConfigError, match=message):
+        require_fit(options, query=query)
+    require_fit(options, query=not query)
 
 
 def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
@@ -61,6 +79,7 @@ def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
         ({"mode": "parallel"}, "option writers is missing"),
         ({"writers": "2"}, "option writers is for mode parallel"),
         ({"mode": "parallel", "writers": "0"}, "option writers must be a whole number above 0, not 0"),
+        ({"mode": "parallel", "writers": "2", "stagingLocation": "/s"}, "option stagingLocation is for mode atomic"),
         ({"topic": " "}, "option topic is empty"),
         ({"kafka.transactional.id": "x"}, "option kafka.transactional.id cannot be chosen"),
         ({"kafka.transaction.timeout.ms": "1s"}, "must be a whole number above 0, not 1s"),

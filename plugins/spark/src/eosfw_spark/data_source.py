@@ -15,7 +15,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_spark.sink.options import SinkMode, parse_sink
+from eosfw_spark.sink.options import SinkMode, parse_sink, require_fit
 from eosfw_spark.source.options import includes_headers, parse, parse_formats, parse_stream
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class EosfwDataSource(DataSource):
         from eosfw_spark.sink.parallel_write import ParallelBatchWriter
 
         options = parse_sink(self.options)
+        require_fit(options, query=False)
         writer = ParallelBatchWriter if options.mode is SinkMode.PARALLEL else AtomicBatchWriter
         return writer(options, schema, overwrite=overwrite)
 
@@ -92,5 +93,6 @@ class EosfwDataSource(DataSource):
         from eosfw_spark.sink.parallel_write import ParallelStreamWriter
 
         options = parse_sink(self.options)
+        require_fit(options, query=True)
         writer = ParallelStreamWriter if options.mode is SinkMode.PARALLEL else AtomicStreamWriter
         return writer(options, schema, self.options.get("checkpointLocation"))

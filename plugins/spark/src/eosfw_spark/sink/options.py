@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from eosfw.errors import Problem
+from eosfw.errors import ConfigError, Problem
 from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, choice, not_negative, unknown_option
 
 TRANSACTION_TIMEOUT: Final = "kafka.transaction.timeout.ms"
@@ -67,6 +67,18 @@ class SinkOptions:
     version: int | None = None
 
 
+def require_fit(options: SinkOptions, *, query: bool) -> None:
+    """Raise ConfigError for options that say something of a DataFrame, and the sink is a query's, or the reverse."""
+    problems = []
+    if query and options.application is not None:
+        what = "are for a DataFrame: a query is known by its checkpoint; remove them"
+        problems.append(Problem("", f"options {APPLICATION} and {VERSION} {what}"))
+    if not query and options.starting_batch is not None:
+        problems.append(Problem("", f"option {BEGIN} is for a query: a DataFrame has no batches; remove it"))
+    if problems:
+        raise ConfigError(*problems)
+
+
 def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     """Read Spark's options; ConfigError lists everything that is wrong with them at once."""
     return _SinkParser(options).parse()
@@ -97,6 +109,8 @@ class _SinkParser(OptionParser):
             application=self._named(APPLICATION),
             version=self._value(VERSION, not_negative, None),
         )
+        if read.staging_location is not None and mode is SinkMode.PARALLEL:
+            self._wrong(STAGING, "is for mode atomic; tasks of mode parallel stage nothing")
         if (read.application is None) != (read.version is None):
             self._wrong(APPLICATION, f"and {VERSION} are given together or not at all")
         self._raise_problems()
