@@ -260,6 +260,27 @@ def test_json_that_readers_disagree_on_is_refused_with_its_position(address, sen
     assert f" {position}" in answered["message"]
 
 
+ESCAPED_QUOTES = b'"' + b'\\"' * (2 * MEGABYTE)
+"""A string without an end, of four million characters of which every second one is a quote."""
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [ESCAPED_QUOTES, b'{"a": ' + ESCAPED_QUOTES, b'["' * MEGABYTE, b'"\x01' * MEGABYTE],
+    ids=["escaped", "in an object", "nested", "control"],
+)
+def test_a_string_without_an_end_is_refused_in_a_time_that_grows_with_its_length_alone(guarded, sent):
+    """Sent in the name of a worker, so that no password is asked for before the body is read."""
+    address, _ = guarded
+    headers = {"X-Connect-Authorization": "AAAA"}
+    started_at = time.monotonic()
+
+    status, answered = exchange(address, request("POST", "/connectors/c1/tasks", sent, **headers))
+
+    assert (status, answered["message"][:9]) == (400, "The body ")
+    assert time.monotonic() - started_at < 10
+
+
 # --- names
 
 
