@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
+import re
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar
@@ -82,6 +85,28 @@ def test_references_are_replaced_by_what_providers_hold(transformer: ConfigTrans
 @pytest.mark.parametrize("text", ["plain", "$", "${}", "${no colon}", "$file:a:b", "", "a:b}"])
 def test_a_text_without_a_reference_stays_as_it_is(transformer: ConfigTransformer, text: str) -> None:
     assert of(transformer, text) == text
+
+
+@pytest.mark.parametrize("text", ["${" + ":" * 1_000_000, "${a:" * 300_000, "${" * 500_000 + "}", "x" * 1_000_000])
+def test_what_begins_like_a_reference_is_read_in_a_time_that_grows_with_its_length_alone(
+    transformer: ConfigTransformer, text: str
+) -> None:
+    started_at = time.monotonic()
+
+    assert of(transformer, text) == text
+    assert time.monotonic() - started_at < 5
+
+
+def test_references_are_found_where_kafkas_pattern_finds_them() -> None:
+    kafkas = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")  # Kafka 4.1's `ConfigTransformer.DEFAULT_PATTERN`
+    chance = random.Random(1)
+    for _ in range(20_000):
+        text = "".join(chance.choices(("${", "}", ":", "a", "$", "{", "\n"), k=chance.randint(1, 12)))
+        providers = {one[1]: Echo(one[1]) for one in kafkas.finditer(text)}
+
+        found = ConfigTransformer(providers).transform({"p": text}).values["p"]
+
+        assert found == kafkas.sub(lambda one: f"<{one[1]}|{one[3] or ''}|{one[4]}>", text), text
 
 
 def test_a_value_that_looks_like_a_reference_is_not_looked_up(transformer: ConfigTransformer, root: Path) -> None:
@@ -177,6 +202,19 @@ def test_a_provider_must_be_told_what_it_may_read(root: Path, name: str, paramet
 
     with pytest.raises(ConfigError, match=f'configuration "config.providers.{name}.param.{parameter}" which has no'):
         config_transformer(PLUGINS, given)
+
+
+class Echo:
+    """A provider that says what it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get(self, path: str, keys: Collection[str]) -> ConfigData:
+        return ConfigData({key: f"<{self.name}|{path}|{key}>" for key in keys})
+
+    def close(self) -> None:
+        pass
 
 
 class Fixed:

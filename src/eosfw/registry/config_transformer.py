@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -20,7 +20,10 @@ from eosfw.registry.lookup import Plugins
 
 logger = logging.getLogger(__name__)
 
-_REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_BEGIN = "${"
+_END = "}"
+_PARTS = re.compile(r"([^:]*):(?:([^:]*):)?(.*)", re.DOTALL)
+"""What stands between the two."""
 HIDDEN = "[hidden]"
 _SHORTEST = 4
 """Shorter values are in texts by accident, so they are neither hidden nor put back."""
@@ -62,6 +65,24 @@ class _Lookups:
     ttls: list[float] = field(default_factory=list)
 
 
+def _split(text: str) -> Iterator[tuple[str, _Parts | None]]:
+    """The pieces of a text in their order, each with its parts if it is a reference.
+
+    In a time that grows with the length alone, which the pattern of Kafka's `ConfigTransformer` does not do: a few
+    thousand colons behind a `${` would keep every thread of the worker waiting.
+    """
+    *ended, rest = text.split(_END)
+    for piece in ended:
+        begin = piece.find(_BEGIN)
+        parts = None if begin < 0 else _PARTS.fullmatch(piece, begin + len(_BEGIN))
+        if parts is None:
+            yield piece + _END, None
+        else:
+            yield piece[:begin], None
+            yield piece[begin:] + _END, parts.groups("")
+    yield rest, None
+
+
 class ConfigTransformer:
     """Looks references up with the providers of a worker, which it closes."""
 
@@ -79,7 +100,8 @@ class ConfigTransformer:
 
         What a reference stands for is not looked at again: a value cannot refer to another.
         """
-        found = {name: [one.groups("") for one in _REFERENCE.finditer(text)] for name, text in properties.items()}
+        split = {name: list(_split(text)) for name, text in properties.items()}
+        found = {name: [parts for _, parts in pieces if parts is not None] for name, pieces in split.items()}
         lookups = self._looked_up({reference for references in found.values() for reference in references})
         problems = [
             Problem("", f"{name}: {lookups.refusals[reference]}")
@@ -91,9 +113,12 @@ class ConfigTransformer:
             raise ConfigError(*problems)
         references = {name: text for name, text in properties.items() if found[name]}
         replaced = {
-            one[0]: lookups.values[one.groups("")] for text in references.values() for one in _REFERENCE.finditer(text)
+            text: lookups.values[parts] for pieces in split.values() for text, parts in pieces if parts is not None
         }
-        values = {name: _REFERENCE.sub(lambda one: replaced[one[0]], text) for name, text in properties.items()}
+        values = {
+            name: "".join(text if parts is None else replaced[text] for text, parts in pieces)
+            for name, pieces in split.items()
+        }
         return TransformedProperties(values, references, replaced, min(lookups.ttls, default=None))
 
     def _looked_up(self, references: Collection[_Parts]) -> _Lookups:
@@ -178,7 +203,7 @@ def _made(plugins: Plugins, worker: Mapping[str, str]) -> tuple[ConfigTransforme
 
 def transform_by(plugins: Plugins, worker: Mapping[str, str], properties: Mapping[str, str]) -> TransformedProperties:
     """Look references up with the providers that a worker's properties name; ConfigError if one has no value."""
-    if not any(_REFERENCE.search(text) for text in properties.values()):
+    if not any(parts is not None for text in properties.values() for _, parts in _split(text)):
         return TransformedProperties(properties, {}, {})
     transformer = config_transformer(plugins, worker)
     try:
