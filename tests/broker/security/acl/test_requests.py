@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace as Request
 from typing import Any
 
@@ -12,6 +13,7 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers.acls import create_acls, delete_acls, describe_acls
 from eosfw_memory.server.protocol.handlers.topics import create_topics, metadata
+from eosfw_memory.server.protocol.handlers.transactions import add_partitions_to_txn, list_transactions
 from eosfw_memory.storage.topics.topic import CLUSTER_METADATA
 
 from ...brokers import started
@@ -175,6 +177,54 @@ def test_a_topic_is_created_by_metadata_only_for_who_may_describe_and_create_it(
 
     assert asked(broker, "new") is code
     assert (broker.topics.by_name("new") is not None) is (code is Code.NONE)
+
+
+def test_nobody_begins_a_transaction_of_another_by_naming_no_partition():
+    """ACL-12: whoever reads a topic knows the producer's id and epoch, and would have it fenced by the timeout."""
+    broker = started(properties=STANDARD)
+    holder = broker.coordinator.initialise("id", 60_000, None, broker.now_ms())
+    request = Request(
+        v3_and_below_transactional_id="id",
+        v3_and_below_producer_id=holder.producer_id,
+        v3_and_below_producer_epoch=holder.epoch,
+        v3_and_below_topics=(),
+    )
+
+    broker.serve(add_partitions_to_txn.handle, request, Context(3, principal=ALICE))
+
+    known = broker.coordinator.describe("id")
+    assert known is not None
+    assert known.state.label == "Empty"
+
+
+def listed(broker: Broker, pattern: str | None) -> tuple[Code, list[str]]:
+    request = Request(state_filters=(), producer_id_filters=(), duration_filter=-1, transactional_id_pattern=pattern)
+    answer: Any = broker.serve(list_transactions.handle, request, Context(2, principal=ROOT))
+    return answer["error_code"], [each["transactional_id"] for each in answer["transaction_states"]]
+
+
+@pytest.mark.timeout(20)
+def test_no_pattern_of_a_client_keeps_the_broker_busy():
+    """Expressions of Python take longer than anybody lives."""
+    broker = started()
+    names = ["a" * 60, "b", "ba\nb"]
+    for name in names:
+        broker.coordinator.initialise(name, 60_000, None, broker.now_ms())
+
+    assert listed(broker, None) == listed(broker, "") == (Code.NONE, names)
+    assert listed(broker, "(a|a)*c") == (Code.NONE, [])
+    assert listed(broker, "b.*") == (Code.NONE, ["b"])
+    assert listed(broker, "(?=a)") == (Code.INVALID_REGULAR_EXPRESSION, [])
+
+
+def test_without_google_re2_a_pattern_is_refused_and_the_log_says_why(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "re2", None)
+    caplog.set_level("INFO")
+    broker = started()
+
+    assert listed(broker, "a") == (Code.INVALID_REGULAR_EXPRESSION, [])
+    assert "pip install 'eosfw-memory[regex]'" in caplog.text
+    assert listed(broker, "") == (Code.NONE, [])
 
 
 def test_a_rule_that_cannot_be_kept_is_refused_and_does_not_count(monkeypatch):

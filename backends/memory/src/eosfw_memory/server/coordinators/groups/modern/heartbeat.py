@@ -29,12 +29,13 @@ from eosfw_memory.server.coordinators.groups.modern.member import (
     is_subset,
 )
 from eosfw_memory.server.coordinators.groups.modern.reconciliation import reconcile
-from eosfw_memory.server.coordinators.groups.modern.regular_expression import compiled
 from eosfw_memory.server.coordinators.groups.modern.target_assignment import target_changes
 from eosfw_memory.server.coordinators.groups.modern.topics_image import TopicsImage, metadata_hash
+from eosfw_memory.server.coordinators.regular_expression import compiled
 
 _K = ChangeKind
 _T = TypeVar("_T")
+_REGEX: Final = "SubscribedTopicRegex"
 _REFRESH_MS: Final = 600_000
 """How long a regular expression stands for the same topics while no topic changes; what its members may see may change.
 
@@ -229,7 +230,7 @@ def _update_metadata(draft: _Draft, before: ConsumerGroupMember, request: Heartb
         classic=request.classic,
     )
     if new.topic_regex and new.topic_regex != old.topic_regex:
-        compiled(new.topic_regex)
+        compiled(_REGEX, new.topic_regex)
     if new != old or before.member_id not in draft.group.members:
         draft.make(put(new, before.member_id))
     return new.subscription != old.subscription
@@ -252,7 +253,7 @@ def _resolve(draft: _Draft, request: HeartbeatRequest, topics: TopicsImage, now_
     changed = False
     # All of them, so that a change of topics begins one rebalance.
     for regex in sorted(regexes):
-        pattern = compiled(regex)
+        pattern = compiled(_REGEX, regex)
         found = frozenset(name for name in topics.names() if pattern.fullmatch(name) and request.sees(name))
         known = group.regexes.get(regex)
         changed |= found != (frozenset() if known is None else known.topics)

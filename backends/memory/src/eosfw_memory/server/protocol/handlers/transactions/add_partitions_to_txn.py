@@ -35,12 +35,16 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
             return {"error_code": CLUSTER_ACTION.denied, "results_by_transaction": ()}
         results = [_transaction(broker, each) for each in request.transactions]
         return {"error_code": Code.NONE, "results_by_transaction": results}
-    topics = request.v3_and_below_topics
+    topics, name = request.v3_and_below_topics, request.v3_and_below_transactional_id
     wanted = _partitions(topics)
-    codes = _denied(broker, request, wanted, context) or _refused(broker, wanted, internal=TOPIC_WRITE.denied)
+    if not allows(broker, context, TRANSACTIONAL_ID_WRITE, name):
+        # Also where no partition is named: that, too, begins a transaction.
+        codes: Mapping[TopicPartition, Code] = dict.fromkeys(wanted, TRANSACTIONAL_ID_WRITE.denied)
+        return {"results_by_topic_v3_and_below": _answer(topics, codes)}
+    codes = _denied(broker, wanted, context) or _refused(broker, wanted, internal=TOPIC_WRITE.denied)
     if not codes:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-        code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, TV_0)
+        code = _added(broker, name, producer, wanted, TV_0)
         codes = dict.fromkeys(wanted, fenced_error_code(context.version, _FENCED_VERSION, code))
     return {"results_by_topic_v3_and_below": _answer(topics, codes)}
 
@@ -71,12 +75,8 @@ def _added(
     return Code.NONE
 
 
-def _denied(
-    broker: Broker, request: Any, wanted: Sequence[TopicPartition], context: Context
-) -> Mapping[TopicPartition, Code]:
-    """The code of each partition if the client may not add one of them, else nothing."""
-    if not allows(broker, context, TRANSACTIONAL_ID_WRITE, request.v3_and_below_transactional_id):
-        return dict.fromkeys(wanted, TRANSACTIONAL_ID_WRITE.denied)
+def _denied(broker: Broker, wanted: Sequence[TopicPartition], context: Context) -> Mapping[TopicPartition, Code]:
+    """The code of each partition if the client may not write to one of their topics, else nothing."""
     allowed = {where: allows(broker, context, TOPIC_WRITE, where.topic) for where in wanted}
     if all(allowed.values()):
         return {}

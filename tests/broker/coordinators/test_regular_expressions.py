@@ -1,4 +1,4 @@
-"""Members subscribe by regular expressions of RE2, as in Kafka."""
+"""Clients choose topics and transactional ids by regular expressions of RE2, as in Kafka."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.coordinators.groups.modern.regular_expression import compiled
+from eosfw_memory.server.coordinators.regular_expression import compiled
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ from eosfw_memory.server.coordinators.groups.modern.regular_expression import co
 )
 def test_an_expression_matches_whole_names(regex, matching, other):
     """GRP-04."""
-    assert compiled(regex).fullmatch(matching)
-    assert not compiled(regex).fullmatch(other)
+    assert compiled("Regex", regex).fullmatch(matching)
+    assert not compiled("Regex", regex).fullmatch(other)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_expression_matches_whole_names(regex, matching, other):
 def test_an_expression_that_re2_cannot_read_is_refused(regex, capfd):
     """GRP-04: with the code of Kafka."""
     with pytest.raises(KafkaError) as refused:
-        compiled(regex)
+        compiled("Regex", regex)
 
     assert refused.value.code is Code.INVALID_REGULAR_EXPRESSION
     assert regex in refused.value.message
@@ -57,4 +57,4 @@ def test_what_is_missing_to_read_expressions_is_named(monkeypatch):
     """GRP-04."""
     monkeypatch.setitem(sys.modules, "re2", None)
     with pytest.raises(KafkaError, match=r"pip install 'eosfw-memory\[regex\]'"):
-        compiled("a+")
+        compiled("Regex", "a+")
