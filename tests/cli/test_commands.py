@@ -192,6 +192,8 @@ def test_a_port_in_use_is_named(command) -> None:
         (["--listen", "0.0.0.0:0"], "advertised"),
         (["--listen", "9092"], "HOST:PORT"),
         (["--listen", "127.0.0.1:70000"], "between 0 and 65535"),
+        (["--listen", "127.0.0.1:" + "1" * 5000], "between 0 and 65535"),
+        (["--listen", "\udcff:0"], "HOST:PORT"),
         (["--property", "nonsense"], "KEY=VALUE"),
         (["--property", "num.partitons=1"], "num.partitions"),
         (["--property", "listeners=PLAINTEXT://127.0.0.1:9999"], "--listen"),

@@ -220,6 +220,50 @@ def test_credentials_come_from_the_environment_alone(command, worker, monkeypatc
     assert "canary" not in refused.err()
 
 
+def test_the_line_end_of_a_file_of_a_token_is_no_part_of_it(command, worker, monkeypatch) -> None:
+    monkeypatch.setenv("EOSFW_REST_TOKEN", "canary\n")
+
+    command("connectors", "stop", "orders").end()
+
+    assert worker.headers[0]["Authorization"] == "Bearer canary"
+
+
+@pytest.mark.parametrize("token", ["canary\nx", "canary€", "canary\udcff"])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(command, monkeypatch, token) -> None:
+    monkeypatch.setenv("EOSFW_REST_TOKEN", token)
+
+    run = command("connectors", "stop", "orders")
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert run.err() == "eosfw: EOSFW_REST_TOKEN: a token is of printable ASCII characters alone\n"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://h:99999", "http://h:x", "http://h/é", "http://h/\r\nX: y", "http://h/a b", "h:1"]
+)
+def test_what_no_request_could_be_sent_to_is_no_url(command, url) -> None:
+    run = command("connectors", "list", "--url", url)
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert "is no URL such as http://HOST:8083" in run.err()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["stop", "\udcff"], r"'\udcff' is not UTF-8"),
+        (["offsets", "show", "\udcff"], r"'\udcff' is not UTF-8"),
+        (["list", "--timeout", "nan"], "nan is not between"),
+        (["list", "--timeout", "1e300"], "1e+300 is not between"),
+    ],
+)
+def test_a_value_that_no_worker_and_no_clock_takes_is_a_mistake_of_the_caller(command, words, message) -> None:
+    run = command("connectors", *words)
+
+    assert run.end() == ExitCode.USAGE
+    assert message in run.err()
+
+
 def test_a_worker_that_is_not_there_is_named(command) -> None:
     run = command("connectors", "list", "--url", "http://127.0.0.1:1")
 

@@ -46,7 +46,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
 @pytest.fixture
 def topics(cluster: EmbeddedCluster) -> Topics:
     """The command, through the memory client."""
-    return lambda *words: run(*words, *memory(cluster))
+    return lambda *words: run(words[0], *memory(cluster), *words[1:])
 
 
 def memory(cluster: EmbeddedCluster) -> tuple[str, ...]:
@@ -103,6 +103,12 @@ def test_people_get_a_table_and_paragraphs(topics: Topics, orders: str) -> None:
         ("delete orders oders --yes", ExitCode.CONFIGURATION, "there is no topic 'oders'; did you mean 'orders'?"),
         ("delete __transaction_state --yes", ExitCode.CONFIGURATION, "this topic is the cluster's own"),
         ("delete orders", ExitCode.USAGE, "stdin is no terminal, so nobody can be asked; add --yes"),
+        ("create \udcff", ExitCode.USAGE, r"'\udcff' is not UTF-8"),
+        ("create new --config cleanup.policy=\udcff", ExitCode.USAGE, "is not UTF-8"),
+        ("describe orders \udcff", ExitCode.USAGE, r"'\udcff' is not UTF-8"),
+        ("create new --partitions 2147483648", ExitCode.USAGE, "is not in the range"),
+        ("create new --replication-factor 32768", ExitCode.USAGE, "is not in the range"),
+        ("create new --replication-factor 20000 --backend confluent", ExitCode.CONFIGURATION, "out of expected range"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_changes_nothing(

@@ -187,6 +187,13 @@ def test_a_transaction_known_to_its_coordinator_is_not_aborted_manually(lab: Bac
         (["abort", "orders", "0"], ExitCode.USAGE, "write it like orders-0"),
         (["abort", "no-such-topic-0", "0"], ExitCode.CONFIGURATION, "no topic 'no-such-topic'"),
         (["lst"], ExitCode.USAGE, "did you mean 'list'?"),
+        (["list", "--older-than", "9" * 20 + "d"], ExitCode.USAGE, "is longer than"),
+        (["list", "--producer-id", "9" * 20], ExitCode.USAGE, "is not in the range"),
+        (["abort", "orders-0", "9" * 20], ExitCode.USAGE, "is not in the range"),
+        (["fence", "any", "--timeout", "nan"], ExitCode.USAGE, "nan is not between"),
+        (["describe", "\udcff"], ExitCode.USAGE, r"'\udcff' is not UTF-8"),
+        (["fence", "fine", "\udcff"], ExitCode.USAGE, r"'\udcff' is not UTF-8"),
+        (["hanging", "--topic", "\udcff"], ExitCode.USAGE, r"'\udcff' is not UTF-8"),
     ],
 )
 def test_a_mistake_is_reported_with_its_remedy(

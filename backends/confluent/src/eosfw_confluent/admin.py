@@ -25,6 +25,7 @@ from eosfw.errors import (
     ConfigError,
     EosfwError,
     FatalError,
+    Problem,
     UnknownTopicOrPartitionError,
     UnsupportedError,
 )
@@ -83,9 +84,12 @@ class ConfluentAdmin:
         if not topics:
             return
         wanted = [KafkaTopic(t.name, t.partitions, t.replication_factor, config=dict(t.config)) for t in topics]
-        made = self._calls.call(
-            lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics"
-        )
+        try:
+            made = self._calls.call(
+                lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics"
+            )
+        except ValueError as limit:  # of librdkafka's own
+            raise ConfigError(Problem("", f"create topics: {limit}")) from None
         for why in [self._calls.outcome(future, f"create topic {topic!r}") for topic, future in made.items()]:
             if isinstance(why, EosfwError):
                 raise why

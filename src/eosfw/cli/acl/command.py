@@ -12,15 +12,17 @@ from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import print_data, reserved_stdout
 from eosfw.cli.parsing.command_group import command_group
+from eosfw.cli.parsing.limits import utf8
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
     from eosfw.runtime.checks.acl_plan import AclBinding
 
-_Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
+_Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.", callback=utf8)]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 _Topics = Annotated[
-    list[str] | None, typer.Option("--topic", help="A topic it writes to, beside its `topic`; may be repeated.")
+    list[str] | None,
+    typer.Option("--topic", help="A topic it writes to, beside its `topic`; may be repeated.", callback=utf8),
 ]
 _Prefixed = Annotated[
     bool, typer.Option("--prefixed", help="Its transactional ids as one prefix, so that tasks.max may grow.")

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Annotated, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 from urllib.request import OpenerDirector, Request
 
 import typer
 
+from eosfw.cli.parsing.limits import seconds
 from eosfw.errors import (
     AlreadyExistsError,
     BadRequestError,
@@ -44,7 +45,7 @@ class RestTarget:
     ca: Annotated[
         str | None, typer.Option("--ca", metavar="FILE", help="Certificates to trust, if not the system's.")
     ] = None
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one request may take.")] = 95.0
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one request may take.", callback=seconds)] = 95.0
 
 
 class RestClient:
@@ -55,8 +56,8 @@ class RestClient:
     """
 
     def __init__(self, target: RestTarget) -> None:
-        parts = urlsplit(target.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _parts(target.url)
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(Problem("--url", f"{_without_user(target.url)!r} is no URL such as http://HOST:8083"))
         if parts.username is not None:
             raise ConfigError(Problem("--url", f"a URL holds no credentials here: set {USER} and {PASSWORD}"))
@@ -113,11 +114,28 @@ def _opener(ca: str | None) -> OpenerDirector:
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
     if TOKEN in environment:
-        return {"Authorization": f"Bearer {environment[TOKEN]}"}
+        # Files of secrets mostly end in a line end.
+        token = environment[TOKEN].strip()
+        if not (token.isascii() and token.isprintable()):
+            # Nothing of it is shown, as the client of HTTP would do that refuses such a header.
+            raise ConfigError(Problem(TOKEN, "a token is of printable ASCII characters alone"))
+        return {"Authorization": f"Bearer {token}"}
     if USER not in environment:
         return {}
     pair = f"{environment[USER]}:{environment.get(PASSWORD, '')}"
-    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    # Bytes that are no UTF-8 are sent as they were given.
+    encoded = base64.b64encode(pair.encode(errors="surrogateescape")).decode()
+    return {"Authorization": f"Basic {encoded}"}
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a URL; None for a text that no request could be sent to."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if url.isascii() and url.isprintable() and " " not in url else None
 
 
 def _without_user(url: str) -> str:

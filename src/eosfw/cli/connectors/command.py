@@ -14,8 +14,9 @@ from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import print_data
 from eosfw.cli.parsing.command_group import command_group
+from eosfw.cli.parsing.limits import utf8
 
-_Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
+_Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.", callback=utf8)]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 

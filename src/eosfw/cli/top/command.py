@@ -10,6 +10,7 @@ import typer
 
 from eosfw.cli.connectors.client import RestTarget
 from eosfw.cli.output.stdout import print_data
+from eosfw.cli.parsing.limits import seconds
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def command(
     target: RestTarget,
     *,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.", callback=seconds)] = 2.0,
 ) -> None:
     """Show a worker group live: its workers, connectors with their rates, who holds readers back.
 

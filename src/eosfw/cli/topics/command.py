@@ -12,10 +12,12 @@ from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import reserved_stdout
 from eosfw.cli.parsing.command_group import command_group
+from eosfw.cli.parsing.limits import MOST_INT32, utf8
 
-_Topics = Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Their names.")]
+_Topics = Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Their names.", callback=utf8)]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 _BROKERS_DEFAULT = -1
+_MOST_REPLICAS = 2**15 - 1
 _HELP = "Create, look at and delete the topics of a cluster."
 
 
@@ -31,16 +33,21 @@ def group() -> typer.Typer:
 
 
 def create(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Its name.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Its name.", callback=utf8)],
     target: ClusterTarget,
     *,
-    partitions: Annotated[int, typer.Option(min=1, help="How many partitions it gets.")] = 1,
+    partitions: Annotated[int, typer.Option(min=1, max=MOST_INT32, help="How many partitions it gets.")] = 1,
     replication_factor: Annotated[
-        int | None, typer.Option(min=1, help="How many brokers keep each partition; by default the cluster's.")
+        int | None,
+        typer.Option(min=1, max=_MOST_REPLICAS, help="How many brokers keep each partition; by default the cluster's."),
     ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A topic property, such as cleanup.policy=compact; may be repeated."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A topic property, such as cleanup.policy=compact; may be repeated.",
+            callback=utf8,
+        ),
     ] = None,
     json_: _Json = False,
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
+from eosfw.cli.parsing.limits import LONGEST
 from eosfw.config.definition.config_def import nearest
 from eosfw.ids import TopicPartition
 from eosfw.transactions import TransactionState
@@ -41,7 +42,10 @@ def parse_duration(text: str | None) -> float | None:
     found = _TIME.fullmatch(text.strip())
     if found is None:
         raise typer.BadParameter(f"{text!r} is no time; write it like 90s, 5m or 2h", param_hint="--older-than")
-    return float(found["number"]) * _SECONDS[found["unit"]]
+    seconds = float(found["number"]) * _SECONDS[found["unit"]]
+    if seconds > LONGEST:
+        raise typer.BadParameter(f"{text!r} is longer than {LONGEST:.0f} seconds", param_hint="--older-than")
+    return seconds
 
 
 def parse_partition(text: str) -> TopicPartition:

@@ -12,13 +12,14 @@ from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import reserved_stdout
 from eosfw.cli.parsing.command_group import command_group
+from eosfw.cli.parsing.limits import MOST_INT64, seconds, utf8
 from eosfw.errors import ExitCode
 
-_Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
+_Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.", callback=utf8)]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 _Dry = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be ended.")]
 _Age = Annotated[str | None, typer.Option("--older-than", metavar="TIME", help="Such as 90s, 5m, 2h.")]
-_Topics = Annotated[list[str] | None, typer.Option("--topic", help="Look here only; may be repeated.")]
+_Topics = Annotated[list[str] | None, typer.Option("--topic", help="Look here only; may be repeated.", callback=utf8)]
 _DESCRIBE = "describe_transactions"
 _HELP = "Look at the transactions of a cluster, shut a zombie out, end what hangs."
 
@@ -42,7 +43,9 @@ def list_(
         list[str] | None, typer.Option("--state", help="Ongoing, CompleteCommit, ...; may be repeated.")
     ] = None,
     older_than: _Age = None,
-    producer_ids: Annotated[list[int] | None, typer.Option("--producer-id", help="May be repeated.")] = None,
+    producer_ids: Annotated[
+        list[int] | None, typer.Option("--producer-id", min=-1, max=MOST_INT64, help="May be repeated.")
+    ] = None,
     json_: _Json = False,
 ) -> None:
     """List the transactional ids that pass every filter."""
@@ -88,7 +91,7 @@ def fence(
     target: ClusterTarget,
     *,
     dry_run: _Dry = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds this may take.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds this may take.", callback=seconds)] = 60.0,
     json_: _Json = False,
 ) -> None:
     """Shut every holder of these ids out, wait until nothing of theirs holds a reader back.
@@ -113,8 +116,8 @@ def fence(
 
 
 def abort(
-    where: Annotated[str, typer.Argument(metavar="PARTITION", help="Where it hangs, such as orders-0.")],
-    start_offset: Annotated[int, typer.Argument(min=0, help="The offset since which it is open.")],
+    where: Annotated[str, typer.Argument(metavar="PARTITION", help="Where it hangs, such as orders-0.", callback=utf8)],
+    start_offset: Annotated[int, typer.Argument(min=0, max=MOST_INT64, help="The offset since which it is open.")],
     target: ClusterTarget,
     *,
     dry_run: _Dry = False,
