@@ -33,3 +33,10 @@ def test_a_server_that_does_not_know_the_password_is_refused(last: bytes) -> Non
 def test_a_server_that_repeats_an_old_exchange_or_asks_for_too_much_work_is_refused(first: bytes) -> None:
     with pytest.raises(ScramRefusedError):
         ScramClient("sha256", "user", "pencil", NONCE).final(first)
+
+
+@pytest.mark.parametrize("iterations", [b"1", b"4095", b"-1", b"", "\u0664".encode() * 4, b"9" * 5000])
+def test_a_server_that_would_get_a_proof_made_with_little_work_gets_none(iterations: bytes) -> None:
+    """Whoever pretends to be a broker could try a million passwords a second against it."""
+    with pytest.raises(ScramRefusedError):
+        ScramClient("sha256", "user", "pencil", NONCE).final(b"r=%bx,s=W22Z,i=%b" % (NONCE.encode(), iterations))

@@ -8,8 +8,12 @@ import hmac
 from typing import Final
 
 _HEADER: Final = "n,,"
+_FEWEST: Final = 4096
+"""Kafka's least (`ScramMechanism.minIterations`): a hostile broker could ask for one, and try passwords at leisure."""
 _LONGEST: Final = 1_000_000
 """Iterations above which a broker's wish is refused: a hostile one could keep this client busy for hours."""
+
+_MOST_DIGITS: Final = 7
 
 
 class ScramRefusedError(Exception):
@@ -35,7 +39,8 @@ class ScramClient:
         """The last message, which proves that the password is known."""
         fields = _fields(server_first)
         nonce, salt, iterations = fields.get("r", ""), fields.get("s", ""), fields.get("i", "")
-        if not nonce.startswith(self._nonce) or not iterations.isdecimal() or not 0 < int(iterations) <= _LONGEST:
+        is_number = iterations.isascii() and iterations.isdecimal() and len(iterations) <= _MOST_DIGITS
+        if not nonce.startswith(self._nonce) or not is_number or not _FEWEST <= int(iterations) <= _LONGEST:
             raise ScramRefusedError("the server's first message is malformed")
         salted = hashlib.pbkdf2_hmac(self._digest, self._password, base64.b64decode(salt), int(iterations))
         without_proof = f"c={base64.b64encode(_HEADER.encode()).decode()},r={nonce}"
