@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +62,28 @@ def test_nobody_unknown_reaches_a_route(guarded, header):
     headers = {} if header is None else {"Authorization": header}
 
     assert [exchange(address, request("GET", target, **headers))[0] for target in TARGETS] == [401] * len(TARGETS)
+
+
+def test_whoever_guesses_passwords_keeps_nobody_waiting_who_is_known(guarded):
+    """Each guess costs a twentieth of a second of a processor."""
+    address, token = guarded
+    alice = request("GET", "/connectors", Authorization="Basic YWxpY2U6Y29ycmVjdCBob3JzZQ==")
+    assert exchange(address, alice)[0] == 200
+    guesses = [connected(address) for _ in range(300)]
+    try:
+        for number, sock in enumerate(guesses):
+            guess = base64.b64encode(b"alice:%d" % number).decode()
+            sock.sendall(request("GET", "/connectors", Authorization=f"Basic {guess}"))
+        started_at = time.monotonic()
+
+        assert exchange(address, alice)[0] == 200
+        assert exchange(address, request("GET", "/connectors", Authorization=f"Bearer {token}"))[0] == 200
+        assert time.monotonic() - started_at < 5
+        answers = Counter(answer_of(sock)[0] for sock in guesses)
+    finally:
+        for sock in guesses:
+            sock.close()
+    assert answers.keys() == {401, 503}
 
 
 def test_two_authorization_headers_are_refused(guarded):

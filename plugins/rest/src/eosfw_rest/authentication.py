@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -73,25 +73,30 @@ def _understood(parts: list[str], passwords: dict[str, tuple[bytes, bytes]], tok
 
 
 class Authentication:
-    """Checks the header `Authorization`; thread-safe. It is slow for a password that it sees for the first time."""
+    """Checks the header `Authorization`; thread-safe. It is slow for a password that was not admitted before."""
 
     def __init__(self, credentials: Credentials, lock: AbstractContextManager[object]) -> None:
         self._credentials, self._lock = credentials, lock
         self._secret = secrets.token_bytes(_TOKEN_BYTES)
         self._admitted: dict[bytes, None] = {}
 
-    def remembers(self, headers: Sequence[bytes]) -> bool:
-        """Whether these values of the header were admitted before: that is quick to say."""
-        return len(headers) == 1 and self._digest(headers[0]) in self._admitted
+    def admits_at_once(self, headers: Sequence[bytes]) -> bool | None:
+        """Whether a request with these values of the header may come in; None where only `admits` can say it."""
+        if len(headers) != 1:
+            return False
+        if self._digest(headers[0]) in self._admitted:
+            return True
+        scheme, _, rest = headers[0].partition(b" ")
+        if scheme.lower() == b"bearer":
+            return self._bearer(rest.strip())
+        return None if scheme.lower() == b"basic" else False
 
     def admits(self, headers: Sequence[bytes]) -> bool:
         """Whether a request with these values of the header may come in."""
-        if len(headers) != 1:
-            return False
-        scheme, _, rest = headers[0].partition(b" ")
-        checks: dict[bytes, Callable[[bytes], bool]] = {b"basic": self._basic, b"bearer": self._bearer}
-        check = checks.get(scheme.lower())
-        if check is None or not check(rest.strip()):
+        known = self.admits_at_once(headers)
+        if known is not None:
+            return known
+        if not self._basic(headers[0].partition(b" ")[2].strip()):
             return False
         if len(self._admitted) >= _REMEMBERED:
             self._admitted.clear()

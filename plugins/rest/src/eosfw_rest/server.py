@@ -66,7 +66,7 @@ class ConnectRestServer:
         self._handler = HerderRequestHandler(self.request)
         self._web = WebServer(runtime)
         self._topics = {"": bool(config["topic.tracking.enable"]), "reset": bool(config["topic.tracking.allow.reset"])}
-        in_thread: Callable[[Callable[[], bool]], Awaitable[bool]] = self._web.in_thread
+        in_thread: Callable[[Callable[[], bool]], Awaitable[bool]] = self._web.in_sign_in_thread
         self._application = partial(application, self._answer, version("eosfw-rest"))
         self._routes = ROUTES if config[ADMIN_LISTENERS] is None else routes(admin=False)
         self._extensions: Sequence[RestExtension] = ()

@@ -18,12 +18,18 @@ _App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _InThread = Callable[[Callable[[], bool]], Awaitable[bool]]
 _CLOSE: Final = {"Connection": "close"}
 _CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="eosfw", Bearer'}
+_RETRY: Final = {"Retry-After": "1"}
+_MOST_SIGNING_IN: Final = 50
+"""Passwords that wait to be checked, each for a twentieth of a second of a processor."""
 _INTERNAL: Final = (("PUT", re.compile("/connectors/[^/]+/fence")), ("POST", re.compile("/connectors/[^/]+/tasks")))
 _SIGNATURE: Final = b"x-connect-authorization"
 
 
 class Gate:
     """An ASGI application around another: well-formed, then authenticated, then with an unambiguous path.
+
+    `in_thread` checks a password, apart from the threads in which requests are answered: whoever guesses passwords
+    keeps nobody waiting but those who sign in for the first time, and these not for long.
 
     Where nobody signs in, requests have to name the worker by a name of its own, for which `host_check` is.
     """
@@ -33,13 +39,14 @@ class Gate:
     ) -> None:
         self.app, self._authentication, self._host_check = app, authentication, host_check
         self._in_thread = in_thread
+        self._signing_in = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = framing_refusal(scope["headers"])
         if refusal is None and self._authentication is None:
             refusal = self._host_check.refusal(scope["headers"])
-        if refusal is None and not await self._is_admitted(scope):
-            refusal = error_message(401, "Unauthorized", _CHALLENGE | _CLOSE)
+        if refusal is None:
+            refusal = await self._sign_in_refusal(scope)
         raw = scope["raw_path"].decode("ascii", "replace")
         if refusal is None and (problem := path_problem(raw)):
             refusal = error_message(400, problem, _CLOSE)
@@ -51,14 +58,21 @@ class Gate:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         await self.app({**scope, "path": normalised_path(raw), "method": method}, receive, send)
 
-    async def _is_admitted(self, scope: Scope) -> bool:
+    async def _sign_in_refusal(self, scope: Scope) -> Answer | None:
         authentication = self._authentication
         if authentication is None or _is_signed(scope):
-            return True
+            return None
         given = _values(scope["headers"], b"authorization")
-        if authentication.remembers(given):
-            return True
-        return await self._in_thread(lambda: authentication.admits(given))
+        admitted = authentication.admits_at_once(given)
+        if admitted is None:
+            if self._signing_in >= _MOST_SIGNING_IN:
+                return error_message(503, "Too many passwords are being checked", _RETRY | _CLOSE)
+            self._signing_in += 1
+            try:
+                admitted = await self._in_thread(lambda: authentication.admits(given))
+            finally:
+                self._signing_in -= 1
+        return None if admitted else error_message(401, "Unauthorized", _CHALLENGE | _CLOSE)
 
 
 def _is_signed(scope: Scope) -> bool:

@@ -10,8 +10,8 @@ from eosfw.concurrency import Queue, Runtime, Spawned
 class ThreadPool:
     """Starts a thread when all are busy, up to a number; they stay until the pool is closed."""
 
-    def __init__(self, runtime: Runtime, most: int) -> None:
-        self._runtime, self._most = runtime, most
+    def __init__(self, runtime: Runtime, name: str, most: int) -> None:
+        self._runtime, self._name, self._most = runtime, name, most
         self._lock = runtime.lock()
         self._jobs: Queue[Callable[[], None] | None] = runtime.queue()
         self._unfinished = 0
@@ -22,7 +22,7 @@ class ThreadPool:
         with self._lock:
             self._unfinished += 1
             if self._unfinished > len(self._threads) and len(self._threads) < self._most:
-                self._threads.append(self._runtime.spawn(f"rest-{len(self._threads)}", self._work))
+                self._threads.append(self._runtime.spawn(f"{self._name}-{len(self._threads)}", self._work))
         self._jobs.put(job)
 
     def close(self, timeout: float) -> None:

@@ -39,7 +39,8 @@ class WebServer:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._pool = ThreadPool(runtime, _MOST_THREADS)
+        self._pool = ThreadPool(runtime, "rest", _MOST_THREADS)
+        self._sign_in = ThreadPool(runtime, "rest-sign-in", 1)
         self._servers: list[uvicorn.Server] = []
 
     def start(self, listeners: Sequence[BoundListener]) -> None:
@@ -50,6 +51,13 @@ class WebServer:
 
     async def in_thread(self, call: Callable[[], _T]) -> _T:
         """The result of a call that may block; it must not raise."""
+        return await self._called(self._pool, call)
+
+    async def in_sign_in_thread(self, call: Callable[[], _T]) -> _T:
+        """The result of checking a password, one after the other; it must not raise."""
+        return await self._called(self._sign_in, call)
+
+    async def _called(self, pool: ThreadPool, call: Callable[[], _T]) -> _T:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_T] = loop.create_future()
 
@@ -62,7 +70,7 @@ class WebServer:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(deliver, result)
 
-        self._pool.submit(job)
+        pool.submit(job)
         return await answered
 
     def close(self) -> None:
@@ -70,7 +78,8 @@ class WebServer:
         for server in self._servers:
             server.should_exit = True
         self._thread.join(4 * _GRACE_SECONDS)
-        self._pool.close(_GRACE_SECONDS)
+        for pool in (self._pool, self._sign_in):
+            pool.close(_GRACE_SECONDS)
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
