@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -169,6 +171,37 @@ IMPLYING = {
 
 def covers(acl: AclBinding, name: str) -> bool:
     return name.startswith(acl.resource_name) if acl.pattern_type is PREFIXED else acl.resource_name in ("*", name)
+
+
+@pytest.mark.parametrize(
+    ("rule_host", "host"),
+    [
+        ("0:0:0:0:0:0:0:1", "/::1"),
+        ("::1", "/::1"),
+        ("2001:db8:0:0:0:0:ff00:42", "2001:db8::ff00:42"),
+        ("fe80:0:0:0:0:0:0:1%eth0", "/fe80::1%eth0"),
+    ],
+)
+def test_a_rule_about_an_address_of_ipv6_is_obeyed_as_java_writes_it(rule_host, host):
+    """ACL-10: a rule that was made for a Kafka denies here, too."""
+    made = authorizer("allow alice READ TOPIC t", f"deny alice READ TOPIC t from {rule_host}")
+    right = Right(AclOperation.READ, TOPIC)
+
+    assert not made.authorize("User:alice", host, right, "t")
+    assert not made.authorize_by_resource_type("User:alice", host, right)
+    assert made.authorize("User:alice", "/::2", right, "t")
+
+
+def test_names_longer_than_any_topics_take_no_memory():
+    """ACL-10: a client may ask about as many as it likes, of 32 KiB each."""
+    made, right = authorizer("allow alice READ TOPIC t*"), Right(AclOperation.READ, TOPIC)
+    tracemalloc.start()
+    try:
+        for number in range(500):
+            assert made.authorize("User:alice", "/::1", right, f"t{number}".ljust(32_000, "x"))
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def naive(acls: list[AclBinding], principal: str, host: str, right: Right, name: str, *, default: bool) -> bool:

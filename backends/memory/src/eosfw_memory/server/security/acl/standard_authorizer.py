@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from ipaddress import ip_address
 from typing import Final
 
 from eosfw_memory.server.security.acl.acl_binding import (
@@ -34,6 +35,8 @@ _IMPLYING: Final = {
 }
 _MAX_REMEMBERED: Final = 1 << 15
 """Decisions that are remembered; clients choose the names they ask about, so there must be an end."""
+_LONGEST_REMEMBERED: Final = 249
+"""Characters of a name whose decision is remembered: the longest name of a topic. Requests have names of 32 KiB."""
 
 
 class StandardAuthorizer:
@@ -50,7 +53,9 @@ class StandardAuthorizer:
         asked = (principal, host, right, name)
         decided = self._decisions.get(asked)
         if decided is None:
-            decided = self._decide(principal, host.removeprefix("/"), right, name)
+            decided = self._decide(principal, _hosts(host), right, name)
+            if len(name) > _LONGEST_REMEMBERED:
+                return decided
             if len(self._decisions) >= _MAX_REMEMBERED:
                 self._decisions.clear()
             self._decisions[asked] = decided
@@ -60,11 +65,11 @@ class StandardAuthorizer:
         """Whether a principal may do something to at least one resource of a type; implied operations do not count."""
         if self.authorize(principal, host, right, _ANY_NAME):
             return True
-        address = host.removeprefix("/")
+        hosts = _hosts(host)
         allowed: list[AclBinding] = []
         denied: set[tuple[PatternType, str]] = set()
         for acl in self._acls.about(right.resource_type):
-            if not _is_for(acl, principal, address) or acl.operation not in (AclOperation.ALL, right.operation):
+            if not _is_for(acl, principal, hosts) or acl.operation not in (AclOperation.ALL, right.operation):
                 continue
             if acl.permission_type is AclPermissionType.ALLOW:
                 allowed.append(acl)
@@ -95,13 +100,13 @@ class StandardAuthorizer:
         self._acls = AclCache()
         self._decisions.clear()
 
-    def _decide(self, principal: str, address: str, right: Right, name: str) -> bool:
+    def _decide(self, principal: str, hosts: Collection[str], right: Right, name: str) -> bool:
         if principal in self._super_users:
             return True
         found = allowed = False
         for acl in self._acls.matching(right.resource_type, name):
             found = True
-            if not _is_for(acl, principal, address) or not _is_about(acl, right.operation):
+            if not _is_for(acl, principal, hosts) or not _is_about(acl, right.operation):
                 continue
             if acl.permission_type is AclPermissionType.DENY:
                 return False
@@ -109,8 +114,21 @@ class StandardAuthorizer:
         return allowed or (not found and self._allow_if_no_acl)
 
 
-def _is_for(acl: AclBinding, principal: str, address: str) -> bool:
-    return acl.principal in (principal, _EVERYBODY) and acl.host in (WILDCARD, address)
+def _hosts(host: str) -> Collection[str]:
+    """What rules about a host say: `*`, or its address, of which Java writes all zeros in IPv6."""
+    address = host.removeprefix("/")
+    if ":" not in address:
+        return WILDCARD, address
+    try:
+        groups = ip_address(address.partition("%")[0]).exploded.split(":")
+    except ValueError:
+        return WILDCARD, address
+    _, zone, name = address.partition("%")
+    return WILDCARD, address, f"{':'.join(f'{int(group, 16):x}' for group in groups)}{zone}{name}"
+
+
+def _is_for(acl: AclBinding, principal: str, hosts: Collection[str]) -> bool:
+    return acl.principal in (principal, _EVERYBODY) and acl.host in hosts
 
 
 def _is_about(acl: AclBinding, operation: AclOperation) -> bool:
