@@ -250,6 +250,12 @@ def test_slow_clients_keep_nobody_else_waiting(address):
             sock.close()
 
 
+def test_a_query_of_too_many_parameters_is_refused(address):
+    status, answered = exchange(address, request("GET", "/connectors?" + "&".join("expand=info" for _ in range(101))))
+
+    assert (status, answered["message"]) == (400, "The query has more than 100 parameters")
+
+
 # --- JSON
 
 DEEP = b'{"name": "c1", "config": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"

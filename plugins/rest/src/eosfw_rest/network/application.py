@@ -58,7 +58,11 @@ def _endpoint(route: Route, answering: Answering) -> Callable[[Request], Awaitab
             return _response(error_message(413, f"The body is larger than {_LARGEST_BODY} bytes", _CLOSE))
         if body and not _is_json(request):
             return _response(error_message(415, "HTTP 415 Unsupported Media Type"))
-        return _response(await answering(route, _values(request, body)))
+        try:
+            values = _values(request, body)
+        except ValueError:
+            return _response(error_message(400, f"The query has more than {_MOST_PARAMETERS} parameters"))
+        return _response(await answering(route, values))
 
     return endpoint
 
@@ -81,6 +85,7 @@ def _is_json(request: Request) -> bool:
 
 
 def _values(request: Request, body: bytes) -> RestRequest:
+    """The request as handlers get it; ValueError for a query of too many parameters."""
     query = request.scope["query_string"].decode("latin-1")
     return RestRequest(
         method=request.method,
