@@ -13,6 +13,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.network import connection
 from eosfw_memory.server.network.connection_quotas import ConnectionQuotas
 
+from ..event_loop_clock import EventLoopClock
 from .test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
 
 PATIENCE = 20
@@ -60,22 +61,29 @@ def poll_for_ever(client: socket.socket, max_wait_ms: int) -> None:
     client.sendall(framed(fetch + struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)))
 
 
-def test_a_connection_on_which_nothing_happens_is_closed(serve):
+def test_a_connection_on_which_nothing_happens_is_closed(serve, until):
     """Half-open clients do not add up (connections.max.idle.ms)."""
-    _, connect = serve(connections_max_idle_ms="1000")
+    cluster, connect = serve(connections_max_idle_ms="60000")
     silent, half = connect(), connect()
     half.sendall(framed(API_VERSIONS)[:7])
+    until(lambda: held(cluster) == 7)
+
+    EventLoopClock(cluster).put_forward(80)
 
     assert closed_by_peer(silent)
     assert closed_by_peer(half)
     assert served_well(connect)
 
 
-def test_a_connection_waiting_for_an_answer_is_not_idle(serve):
-    _, connect = serve(connections_max_idle_ms="1000", auto_create_topics_enable="true")
-    waiting = connect()
+def test_a_connection_waiting_for_an_answer_is_not_idle(serve, until):
+    cluster, connect = serve(connections_max_idle_ms="60000", auto_create_topics_enable="true")
+    waiting, silent, clock = connect(), connect(), EventLoopClock(cluster)
 
-    poll_for_ever(waiting, 2500)
+    poll_for_ever(waiting, 600_000)
+    until(lambda: any(each._poll for each in tuple(cluster._server._connections)))
+    clock.put_forward(80)
+    assert closed_by_peer(silent)
+    clock.put_forward(600)
 
     assert struct.unpack_from(">i", answer(waiting)) == (2,)
 

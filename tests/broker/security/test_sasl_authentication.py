@@ -22,6 +22,7 @@ from eosfw_memory.server.network.sasl_server_authenticator import (
 from eosfw_memory.server.protocol.routes import ROUTES
 from eosfw_memory.server.security.plain_server import PlainServer
 
+from ..event_loop_clock import EventLoopClock
 from .conftest import PASSWORD, users
 from .sasl_requests import AUTHENTICATE, HANDSHAKE, METADATA, VERSIONS, Stranger
 
@@ -224,13 +225,15 @@ def test_a_connection_may_send_so_many_bytes_before_it_is_authenticated_and_any_
 def test_a_connection_that_is_not_authenticated_in_time_is_closed(caplog):
     """SEC-24: whether it is silent, slow, or waits with its password; one that is authenticated stays."""
     caplog.set_level(logging.INFO)
-    cluster = served(eosfw_authentication_timeout_ms="300")
+    cluster = served(eosfw_authentication_timeout_ms="60000")
     known = Stranger(cluster.bootstrap_servers)
     known.handshake()
     known.authenticate(ALICE)
     silent, slow, waiting = (Stranger(cluster.bootstrap_servers) for _ in range(3))
     slow.send_bytes(b"\0\0")
     waiting.handshake()
+
+    EventLoopClock(cluster).put_forward(60.1)
 
     assert all(each.closed() for each in (silent, slow, waiting))
     assert known.stays_open()
