@@ -105,3 +105,22 @@ def served() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop()
+
+
+def write_log(session: psycopg.Connection, segments: int) -> None:
+    """Let the server's log grow, whatever is in it."""
+    for _ in range(segments):
+        session.execute("SELECT pg_logical_emit_message(false, 'x', 'x')")
+        session.execute("SELECT pg_switch_wal()")
+
+
+def lose_slot(session: psycopg.Connection) -> None:
+    """Let the server give up its only slot."""
+    session.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+    session.execute("SELECT pg_reload_conf()")
+    # The process that makes checkpoints reads its settings again when it likes.
+    while session.execute("SELECT wal_status FROM pg_replication_slots").fetchone() != ("lost",):
+        write_log(session, 1)
+        session.execute("CHECKPOINT")
+    session.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+    session.execute("SELECT pg_reload_conf()")

@@ -15,6 +15,7 @@ from eosfw_postgres.properties import CONNECTOR
 from eosfw_postgres.startup import refuse_failover, refuse_server
 
 from .reading import reading
+from .server import lose_slot
 
 
 @pytest.fixture
@@ -172,14 +173,7 @@ def test_a_lost_slot_is_refused(properties, session):
     with reading(properties) as task:
         task.until_drained()
         offset = task.offset
-    session.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
-    session.execute("SELECT pg_reload_conf()")
-    while session.execute("SELECT wal_status FROM pg_replication_slots").fetchone() != ("lost",):
-        session.execute("INSERT INTO orders SELECT max(id) + 1 FROM (SELECT id FROM orders UNION SELECT 0) AS o")
-        session.execute("SELECT pg_switch_wal()")
-        session.execute("CHECKPOINT")
-    session.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
-    session.execute("SELECT pg_reload_conf()")
+    lose_slot(session)
 
     assert "is lost" in checked(properties)[0]
     with reading(properties, offset) as task, pytest.raises(ConfigError, match=r"is lost.*drop the slot, reset"):

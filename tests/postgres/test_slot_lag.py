@@ -11,6 +11,7 @@ from eosfw.errors import ConfigError, RetriableError
 from eosfw_postgres.replication.slot_lag import SlotState, warnings_of
 
 from .reading import reading
+from .server import lose_slot, write_log
 
 SEGMENT = 16 * 2**20
 """Bytes of a file of the server's log."""
@@ -27,13 +28,6 @@ class Values(dict):
 def properties(postgres_server, session):
     session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
     return postgres_server.properties | {"snapshot.mode": "no_data", "poll.interval.ms": 20, "slot.lag.interval.ms": 1}
-
-
-def write_log(session, segments):
-    """Let the server's log grow, whatever is in it."""
-    for _ in range(segments):
-        session.execute("SELECT pg_logical_emit_message(false, 'x', 'x')")
-        session.execute("SELECT pg_switch_wal()")
 
 
 def poll_for_ever(task):
@@ -82,16 +76,9 @@ def test_a_slot_that_the_server_gives_up_is_refused(properties, session):
     with reading(properties) as task:
         task.until_drained()
         offset = {"lsn": 1, "n": 0, "part": 0}
-        session.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
-        session.execute("SELECT pg_reload_conf()")
-        try:
-            write_log(session, 5)
-            session.execute("CHECKPOINT")
-            with pytest.raises(ConfigError, match="is lost: the server has removed log"):
-                poll_for_ever(task)
-        finally:
-            session.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
-            session.execute("SELECT pg_reload_conf()")
+        lose_slot(session)
+        with pytest.raises(ConfigError, match="is lost: the server has removed log"):
+            poll_for_ever(task)
     with reading(properties, offset) as task, pytest.raises(ConfigError, match="drop the slot, reset the connector's"):
         task.poll()
 
