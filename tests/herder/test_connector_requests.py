@@ -109,7 +109,7 @@ def test_stopped_connector_has_no_tasks_until_it_is_resumed(group):
     until_states(herder, group, "STOPPED", [])
     assert herder.task_infos("c") == []
     with pytest.raises(BadRequestError, match="Cannot submit non-empty set of task configs for stopped connector c"):
-        herder.put_task_configs("c", [{"streams": "s0"}], None)
+        herder.put_task_configs("c", lambda: [{"streams": "s0"}], None)
     herder.resume_connector("c")
     until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
 

@@ -67,7 +67,7 @@ def test_follower_names_the_leader_for_what_it_may_not_do(group):
             lambda: follower.reset_offsets("c"),
             lambda: follower.alter_offsets("c", [ConnectorOffset({"stream": "s0"}, {"next": 1})]),
         ],
-        "Only the leader may write task configurations.": [lambda: follower.put_task_configs("c", [], None)],
+        "Only the leader may write task configurations.": [lambda: follower.put_task_configs("c", list, None)],
         "Only the leader may perform zombie fencing.": [lambda: follower.fence_zombies("c", None)],
     }
     for text, requests in refused.items():

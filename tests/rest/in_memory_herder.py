@@ -137,9 +137,10 @@ class InMemoryHerder:
         self._check(request)
 
     def put_task_configs(
-        self, name: str, configs: Sequence[Mapping[str, str]], request: InternalRequest | None
+        self, name: str, configs: Callable[[], Sequence[Mapping[str, str]]], request: InternalRequest | None
     ) -> None:
         self._check(request)
+        configs()
 
     def _check(self, request: InternalRequest | None) -> None:
         self.internal_requests.append(request)

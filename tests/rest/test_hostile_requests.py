@@ -130,6 +130,12 @@ def test_unsigned_internal_requests_are_refused(address, guarded, sent):
     assert exchange(guarded[0], sent)[0] == 401
 
 
+def test_the_body_of_an_internal_request_is_not_read_before_its_signature(address):
+    status, answered = exchange(address, request("POST", "/connectors/c1/tasks", b"no JSON"))
+
+    assert (status, answered["message"]) == (400, "Internal request missing required signature")
+
+
 def test_the_herder_gets_an_internal_request_as_it_was_received(guarded, herder):
     """A signature is checked against these; who signs needs no password."""
     sent = request("PUT", "/connectors/c%31/fence?x=%41", b" ", X_Connect_Authorization="c2ln")

@@ -6,7 +6,7 @@ that follows; the REST interface forwards the request there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -409,6 +409,6 @@ class Herder(WorkerGroupQueries, Protocol):
         """Fence earlier producers of a connector's tasks, in the leader; `request` None is a call of this worker."""
 
     def put_task_configs(
-        self, name: str, configs: Sequence[Mapping[str, str]], request: InternalRequest | None
+        self, name: str, configs: Callable[[], Sequence[Mapping[str, str]]], request: InternalRequest | None
     ) -> None:
-        """Write task configurations, in the leader."""
+        """Write task configurations, in the leader; `configs` reads them once the request is known to be signed."""

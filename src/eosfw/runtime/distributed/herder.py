@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -380,8 +380,8 @@ class DistributedHerder:
             raise RequestRefusedError(str(error), _ASK_AGAIN) from error
 
     def put_task_configs(
-        self, name: str, configs: Sequence[Mapping[str, str]], request: InternalRequest | None
+        self, name: str, configs: Callable[[], Sequence[Mapping[str, str]]], request: InternalRequest | None
     ) -> None:
         if request is not None:
             self._parts.signatures.refuse_unless_valid(request)
-        self._parts.requests.put_task_configs(name, configs)
+        self._parts.requests.put_task_configs(name, configs())

@@ -17,14 +17,17 @@ def fence(request: RestRequest, herder: Herder) -> Answer:
 
 
 def put_task_configs(request: RestRequest, herder: Herder) -> Answer:
-    """Write the properties of a connector's tasks."""
-    listed = loaded_texts(request.body)
+    """Write the properties of a connector's tasks; the body of whoever has not signed it is not read."""
+    herder.put_task_configs(request.parameters["connector"], lambda: _task_configs(request.body), _received(request))
+    return Answer(204)
+
+
+def _task_configs(body: bytes) -> list[dict[str, str]]:
+    listed = loaded_texts(body)
     if not isinstance(listed, list):
         raise BadRequestError("A request to write task configurations must be a JSON array")
     configs = [as_config(one, f"Task configuration {at}") for at, one in enumerate(listed)]
-    texts = [{name: text for name, text in config.items() if text is not None} for config in configs]
-    herder.put_task_configs(request.parameters["connector"], texts, _received(request))
-    return Answer(204)
+    return [{name: text for name, text in config.items() if text is not None} for config in configs]
 
 
 def _received(request: RestRequest) -> InternalRequest:

@@ -128,7 +128,7 @@ class DirectRestServer:
             if what == "fence":
                 self.herder.fence_zombies(unquote(connector), request)
             else:
-                self.herder.put_task_configs(unquote(connector), json.loads(request.body), request)
+                self.herder.put_task_configs(unquote(connector), lambda: json.loads(request.body), request)
         except EosfwError as error:
             return _refusal(_status(error), str(error))
         received.accepted = True
