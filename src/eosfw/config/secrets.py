@@ -10,7 +10,7 @@ from eosfw.config.definition.config_def import ConfigDef, Password
 __all__ = ["secret_values"]
 
 # Properties of clients and parts have no definition here; these endings are of Kafka's properties of type password.
-_NAMES = re.compile(r"(password|secret|jaas\.config|user\.info|ssl\.key\.pem|keystore\.key)$")
+_NAMES = re.compile(r"(password|secret|jaas\.config|user\.info|ssl\.key\.pem|keystore\.key|(^|\.)token)$")
 
 
 def secret_values(properties: Mapping[str, str], definition: ConfigDef | None = None) -> frozenset[str]:
