@@ -14,7 +14,7 @@ from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
-from .scripted_task import scripted
+from .scripted_task import batch, scripted
 from .worker_harness import PATIENCE, WorkerHarness, connector_of
 
 TWO = {"streams": "2", "tasks_max": "2"}
@@ -57,6 +57,31 @@ def test_a_task_that_is_restarted_while_all_are_stopped_at_once_does_not_run():
 
         assert executor.connectors() == {}
         assert {task.state for task in executor.replaced()[1]} == {TaskState.STOPPED}
+
+
+def test_tasks_that_are_stopped_at_once_are_cancelled_if_they_do_not_stop_in_time():
+    """TXN-13: without exactly-once nothing else keeps them from writing beside the worker that got them."""
+    polling, awake = threading.Event(), threading.Event()
+
+    def poll(_: Any) -> Any:
+        polling.set()
+        assert awake.wait(2 * PATIENCE)
+        return batch(0)
+
+    with WorkerHarness(
+        connector_of(scripted(poll)),
+        cancels_tasks=True,
+        exactly_once_source_support="disabled",
+        task_shutdown_graceful_timeout_ms="50",
+    ) as stage:
+        stage.put("c")
+        assert polling.wait(PATIENCE)
+        executor_of(stage).stop_at_once()
+        stage.until(lambda: "close" in stage.cluster.calls, "the end of its producer")
+        awake.set()
+        stage.until(lambda: not executor_of(stage).replaced()[0], "the end of the task")
+
+    assert stage.cluster.committed("t") == []
 
 
 def test_restarting_what_does_not_run_here_notes_nothing():

@@ -43,6 +43,7 @@ class TaskExecutor:
         self._retired: list[RunningTask] = []
         self._dropped = 0
         """How often every task was stopped at once."""
+        self._killed = False
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
         running = self._launch(self._without_known(assignment), paused=paused)
@@ -75,8 +76,13 @@ class TaskExecutor:
         with self._lock:
             self._dropped += 1
         # Without a wait: others may own these tasks by now, and whoever calls is the thread that tells the group so.
-        for one in self._take([one.task.id for one in self._all_tasks()]):
+        taken = self._take([one.task.id for one in self._all_tasks()])
+        for one in taken:
             one.task.trigger_stop()
+        alive = [one for one in taken if one.thread.is_alive()]
+        if alive and not self._killed:
+            deadline = self._runtime.now() + self._graceful_timeout
+            self._runtime.spawn("eosfw-dropped", lambda: self._leave_behind_at(deadline, alive))
 
     def _take(self, tasks: Collection[ConnectorTaskId]) -> list[RunningTask]:
         taken: list[RunningTask] = []
@@ -122,6 +128,14 @@ class TaskExecutor:
         _stop(running, deadline, self._runtime)
         # If the connector has another offsets topic from now on, the next tasks know the copies alone.
         self._services.worker_offsets.backup.flush(max(0.0, deadline - self._runtime.now()))
+        self._leave_behind(running)
+
+    def _leave_behind_at(self, deadline: float, running: Sequence[RunningTask]) -> None:
+        for one in running:
+            one.thread.join(max(0.0, deadline - self._runtime.now()))
+        self._leave_behind(running)
+
+    def _leave_behind(self, running: Sequence[RunningTask]) -> None:
         for one in running:
             if one.thread.is_alive():
                 one.task.leave_behind()
@@ -152,6 +166,7 @@ class TaskExecutor:
 
     def kill(self) -> None:
         """Abort open transactions where that is possible at once, then close every client."""
+        self._killed = True
         alive = [one for one in self._all_tasks() if one.thread.is_alive()]
         # One deadline for all of them: many tasks that hang must not add up.
         deadline = self._runtime.now() + ABORT_TIMEOUT
