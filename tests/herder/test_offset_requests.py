@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import ClassVar
 
 import pytest
 from tests.herder.test_connector_requests import COUNTING, create, until_states
-from tests.kip618.group import PLUGINS
+from tests.kip618.group import PLUGINS, GroupPlugins
+from tests.runtime.counting import CountingConnector, CountingTask
 
-from eosfw.errors import BadRequestError, InvalidProducerEpochError, NotFoundError, ProducerFencedError
+from eosfw.concurrency import Runtime
+from eosfw.connectors import PollResult
+from eosfw.errors import (
+    BadRequestError,
+    InvalidProducerEpochError,
+    NotFoundError,
+    ProducerFencedError,
+    RebalanceNeededError,
+)
 from eosfw.protocols import TransactionalProducer
 from eosfw.protocols.herder import ConnectorOffset
 from eosfw.records import ProducerRecord
 from eosfw.runtime import DistributedHerder
+from pytest_eos.runs.groups.herders import HerderGroup
 
 S0, S1 = {"stream": "s0"}, {"stream": "s1"}
 TO_STOP = "Connectors must be in the STOPPED state before their offsets can be modified"
@@ -101,6 +112,53 @@ def test_a_connector_that_was_deleted_and_created_anew_can_be_given_offsets(drai
     drained.resume_connector("c")
     until_states(drained, group, "RUNNING", ["RUNNING", "RUNNING"])
     group.until(lambda: shown(drained) == {"s0": 50, "s1": 50}, "the end of both streams, again")
+
+
+class SlowTask(CountingTask):
+    """Takes two seconds for each poll, so it stops late."""
+
+    runtime: ClassVar[Runtime]
+
+    def poll(self) -> PollResult:
+        found = super().poll()
+        self.runtime.sleep(2.0)
+        return found
+
+
+class SlowConnector(CountingConnector):
+    task = SlowTask
+
+
+@pytest.mark.parametrize("protocol", ["sessioned", "eager"])
+def test_offsets_are_changed_without_exactly_once_only_when_no_task_can_commit_any_more(cluster, protocol):
+    """OFF-14: nothing fences a task that is late to stop, and its offset would come after the change."""
+    SlowTask.runtime = cluster.runtime
+    settings = {
+        "exactly_once_source_support": "disabled",
+        "connect_protocol": protocol,
+        "task_shutdown_graceful_timeout_ms": "5000",
+    }
+    with HerderGroup(cluster, GroupPlugins(SlowConnector()), "g", **settings) as group:  # type: ignore[arg-type]
+        for name in "ab":
+            group.start(name)
+        herder = group.workers[group.leaders()[0]]
+        herder.put_connector("c", {**COUNTING, "until": "0"})
+        until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+        group.runtime.sleep(10.0)
+        herder.stop_connector("c")
+        wanted = {"s0": 1000, "s1": 2000}
+
+        def alter() -> bool:
+            try:
+                herder.alter_offsets("c", [ConnectorOffset({"stream": one}, {"next": wanted[one]}) for one in wanted])
+            except RebalanceNeededError:
+                return False
+            return True
+
+        assert not alter()
+        group.until(alter, "the end of both tasks", 10.0)
+        group.runtime.sleep(10.0)
+        assert shown(herder) == wanted
 
 
 def test_offsets_of_an_unknown_connector_are_not_found(group):

@@ -31,8 +31,8 @@ def tasks(**counts: int) -> frozenset[ConnectorTaskId]:
 class Group:
     """A group whose workers acknowledge when they are told to; time passes when it is told to."""
 
-    def __init__(self, protocol: str = "sessioned", max_delay: int = DELAY) -> None:
-        self.protocol, self.max_delay = protocol, max_delay
+    def __init__(self, protocol: str = "sessioned", max_delay: int = DELAY, *, fenced: bool = True) -> None:
+        self.protocol, self.max_delay, self.fenced = protocol, max_delay, fenced
         self.workers: dict[str, LiveWorker] = {}
         self.configured: frozenset[ConnectorTaskId] = frozenset()
         self.now = 0
@@ -47,6 +47,7 @@ class Group:
             protocol=self.protocol,
             rebalance_timeout=REBALANCE,
             max_delay=self.max_delay,
+            fenced=self.fenced,
         )
 
     def join(self, *names: str, assignable: bool = True) -> None:
@@ -146,6 +147,22 @@ def test_a_new_generation_moves_no_task_that_goes_on():
             moved = [one for one in before.assigned if group.assignment.owner(one) != before.owner(one)]
             assert moved == []
     assert sorted(group.counts().values()) == [1, 2, 2]
+
+
+@pytest.mark.parametrize("protocol", ["sessioned", "eager"])
+def test_tasks_that_nobody_fences_are_revoked_before_they_are_gone(protocol):
+    """OFF-14: their worker says when they have stopped; one that comes back meanwhile waits for that, too."""
+    group = settled("a", "b", protocol=protocol, x=4)
+    group.fenced = False
+    own = group.assignment.tasks_of("a")
+    group.configured = tasks(x=0)
+    group.round()
+    group.acknowledge("b")
+    assert group.round().revoked.keys() == own
+    group.configured = tasks(x=4)
+    assert not own & group.round().assigned
+
+    assert group.settle().assigned == group.configured
 
 
 def test_eager_gives_tasks_to_a_worker_that_may_run_them_now():
@@ -293,11 +310,11 @@ def test_eager_gives_anew_after_any_change():
 class Histories(RuleBasedStateMachine):
     """Any history: workers come, go, come back and are slow; connectors change; time passes."""
 
-    protocol = "sessioned"
+    protocol, fenced = "sessioned", True
 
     def __init__(self) -> None:
         super().__init__()
-        self.group = Group(self.protocol)
+        self.group = Group(self.protocol, fenced=self.fenced)
         self.group.join("w0")
 
     @rule(worker=st.integers(0, 4), life=st.integers(0, 2), assignable=st.sampled_from([True, True, True, False]))
@@ -339,6 +356,8 @@ class Histories(RuleBasedStateMachine):
         shares = [share.tasks for share in found.workers.values()]
         everything = [*(one for share in shares for one in share), *found.revoked, *found.lost]
         assert len(everything) == len(set(everything)), "a task twice"
+        if not self.fenced:
+            everything = [one for one in everything if one in self.group.configured or one not in found.revoked]
         may_run = {name for name, one in self.group.workers.items() if one.assignable}
         if may_run and self.protocol != "eager":
             assert set(everything) == self.group.configured, "a task is missing"
@@ -382,5 +401,15 @@ class EagerHistories(Histories):
     protocol = "eager"
 
 
+class UnfencedHistories(Histories):
+    fenced = False
+
+
+class UnfencedEagerHistories(EagerHistories):
+    fenced = False
+
+
 TestHistories = Histories.TestCase
 TestEagerHistories = EagerHistories.TestCase
+TestUnfencedHistories = UnfencedHistories.TestCase
+TestUnfencedEagerHistories = UnfencedEagerHistories.TestCase

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eosfw.errors import BadRequestError
+from eosfw.config import clients
+from eosfw.errors import BadRequestError, RebalanceNeededError
 from eosfw.protocols.herder import ConnectorOffset
 from eosfw.runtime.connectors.offsets import OffsetServices
 from eosfw.runtime.distributed.connector_offsets import (
@@ -14,7 +15,7 @@ from eosfw.runtime.distributed.connector_offsets import (
     connector_offsets,
     reset_offsets,
 )
-from eosfw.runtime.distributed.services import HerderServices
+from eosfw.runtime.distributed.services import REBALANCE_EXPECTED, HerderServices
 from eosfw.state.storage.config_records import STOPPED
 
 
@@ -53,6 +54,14 @@ class OffsetRequests:
                 f"Connectors must be in the STOPPED state before their offsets can be modified. This can be done for "
                 f"the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
             )
+        if not clients.exactly_once(services.config):
+            self._refuse_until_stopped(name)
+
+    def _refuse_until_stopped(self, name: str) -> None:
+        """Raise while a task may still commit its offset over the change: without exactly-once nothing fences it."""
+        member = self._services.member
+        if member.has_tasks_of(name):
+            raise RebalanceNeededError(REBALANCE_EXPECTED)
 
     def _fence(self, name: str) -> None:
         entry, leader = self._services.connector(name), self._services.leader

@@ -19,6 +19,8 @@ from eosfw.runtime.tasks.config_reloads import ConfigReloads
 from eosfw.runtime.tasks.planner import TaskPlanner
 from eosfw.state.storage.config_log import ConnectorEntry
 
+REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HerderServices:
@@ -51,7 +53,7 @@ class HerderServices:
     def require_no_rebalance(self) -> None:
         """Raise RebalanceNeededError while tasks are about to move."""
         if self.member.rebalance_expected():
-            raise RebalanceNeededError("Request cannot be completed because a rebalance is expected")
+            raise RebalanceNeededError(REBALANCE_EXPECTED)
 
     def connector(self, name: str, missing: str = "Connector {} not found") -> ConnectorEntry:
         """The state of a connector; NotFoundError with this text if there is none."""

@@ -127,6 +127,7 @@ class GroupLeadership:
             protocol=settings.protocol,
             rebalance_timeout=int(settings.rebalance_timeout * 1000),
             max_delay=int(settings.max_delay * 1000),
+            fenced=settings.support == "enabled",
         )
 
     def _publish(self, planned: ClusterAssignment, gone: Collection[str]) -> None:

@@ -167,6 +167,11 @@ class GroupMembership:
         """Why the worker cannot join its group; None once it can."""
         return self._coordinator.error
 
+    def has_tasks_of(self, connector: str) -> bool:
+        """Whether a worker runs tasks of a connector by the newest assignment, or has yet to stop them."""
+        found = self._members.assignment
+        return any(task.connector == connector for task in (*found.assigned, *found.revoked))
+
     def rebalance_expected(self) -> bool:
         """Whether tasks are about to move, so that what is known of owners may be outdated."""
         found, configured = self._members.assignment, self._configured.tasks

@@ -100,6 +100,13 @@ class GroupState:
     """`rebalance.timeout.ms`: how long a worker gets to stop what is revoked."""
     max_delay: int
     """`scheduled.rebalance.max.delay.ms`: how long tasks of a worker that is gone wait for it."""
+    fenced: bool = True
+    """Whether tasks of earlier generations are fenced; else tasks that are not configured any more are revoked as well,
+    so that somebody can tell when the last one has stopped."""
+
+    def may_hold(self, tasks: Collection[ConnectorTaskId]) -> Tasks:
+        """Those of some tasks whose worker has to stop them before they are given away, or count as gone."""
+        return frozenset(tasks) & self.configured if self.fenced else frozenset(tasks)
 
 
 def assign(previous: ClusterAssignment, group: GroupState) -> ClusterAssignment:
@@ -116,11 +123,11 @@ def _assign_incrementally(previous: ClusterAssignment, group: GroupState) -> Clu
     """Kafka Connect's `IncrementalCooperativeAssignor`: what need not move goes on undisturbed."""
     kept = {one.name: set(previous.tasks_of(one.name) & group.configured) for one in group.workers}
     lost = _return_or_keep_lost(kept, _losses(previous, group), group)
-    revoked = _unsettled(previous, group)
+    revoked = _unsettled(previous, group) | _removed(previous, group)
     free = group.configured - frozenset().union(*kept.values()) - lost.keys() - revoked.keys()
     _give(kept, free, group)
     # While tasks wait for their worker nothing else moves: what moved now might have to move back.
-    for name, quota in _quotas(kept, len(revoked), group, balanced=not lost).items():
+    for name, quota in _quotas(kept, len(revoked.keys() & group.configured), group, balanced=not lost).items():
         for task in sorted(kept[name], reverse=True)[: max(0, len(kept[name]) - quota)]:
             kept[name].remove(task)
             revoked[task] = RevokedTask(name, previous.number + 1, group.now + group.rebalance_timeout)
@@ -189,7 +196,7 @@ def _assign_eagerly(previous: ClusterAssignment, group: GroupState) -> ClusterAs
     for name, share in previous.workers.items():
         if name in live:
             revocation = RevokedTask(name, previous.number + 1, group.now + group.rebalance_timeout)
-            revoked |= dict.fromkeys(share.tasks & group.configured, revocation)
+            revoked |= dict.fromkeys(group.may_hold(share.tasks), revocation)
     given: dict[str, set[ConnectorTaskId]] = {name: set() for name in live}
     if not revoked:
         _give(given, group.configured, group)
@@ -217,10 +224,21 @@ def _is_uneven(loads: Collection[int]) -> bool:
 def _unsettled(previous: ClusterAssignment, group: GroupState) -> dict[ConnectorTaskId, RevokedTask]:
     """Revoked tasks whose worker may still run them, and has time left to stop them."""
     acknowledged = {one.name: one.acknowledged for one in group.workers}
+    held = group.may_hold(previous.revoked.keys())
     return {
         task: replace(one, until=_reachable(one.until, group, group.rebalance_timeout))
         for task, one in previous.revoked.items()
-        if task in group.configured and acknowledged.get(one.worker, one.number) < one.number and one.until > group.now
+        if task in held and acknowledged.get(one.worker, one.number) < one.number and one.until > group.now
+    }
+
+
+def _removed(previous: ClusterAssignment, group: GroupState) -> dict[ConnectorTaskId, RevokedTask]:
+    """Tasks that are not configured any more, if their workers have to say that they have stopped."""
+    until = group.now + group.rebalance_timeout
+    return {
+        task: RevokedTask(one.name, previous.number + 1, until)
+        for one in group.workers
+        for task in group.may_hold(previous.tasks_of(one.name)) - group.configured
     }
 
 
