@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from tests.herder.test_connector_requests import COUNTING, create, states, until_states
 from tests.kip618.group import GroupPlugins
 from tests.runtime.counting import CountingConnector, CountingTask
 
-from eosfw.concurrency import Event
+from eosfw.concurrency import Event, ThreadRuntime
 from eosfw.config import Config
 from eosfw.errors import RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
@@ -18,6 +20,8 @@ from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
 from eosfw.runtime import DistributedHerder
+from eosfw.runtime.distributed.state_reports import StateReports
+from eosfw.runtime.status import PollFailures, TaskState, TaskStatus
 from eosfw.state.storage.config_records import connector_record, task_records
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.groups.herders import HerderGroup
@@ -209,6 +213,92 @@ def test_failed_connector_shows_why_and_recovers(cluster: Cluster):
         create(herder, group, "d")
         Splitting.broken = False
         until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+class Troubled(CountingConnector):
+    """Meets a trouble each time it is asked for its tasks, until there is none left."""
+
+    def __init__(self) -> None:
+        self.troubles: list[Exception] = []
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        if self.troubles:
+            raise self.troubles.pop(0)
+        return super().task_configs(config, max_tasks)
+
+
+@pytest.fixture
+def troubled() -> Troubled:
+    return Troubled()
+
+
+@pytest.fixture
+def troubled_group(cluster: Cluster, troubled: Troubled) -> Iterator[HerderGroup]:
+    with HerderGroup(cluster, GroupPlugins(troubled), "g") as group:  # type: ignore[arg-type]
+        yield group
+
+
+def test_failed_connector_shows_its_newest_error_also_behind_one_that_passed(troubled, troubled_group):
+    """SCN-02: while a connector is tried again and again, its state tells what there is to mend."""
+    herder = troubled_group.start()
+    troubled.troubles = [RetriableError("away"), RuntimeError("no source"), *[RuntimeError("no table")] * 100]
+    herder.put_connector("c", COUNTING)
+    until_states(herder, troubled_group, "FAILED", [])
+    troubled_group.until(lambda: "no table" in (herder.connector_status("c").connector.trace or ""), "the newest error")
+
+
+def test_connector_that_recovers_at_once_does_not_stay_failed(troubled, troubled_group, monkeypatch):
+    """SCN-02: its failure is written while it is being mended, and read after that."""
+    herder = troubled_group.start()
+    create(herder, troubled_group)
+    statuses = herder._services.statuses
+    is_wanted = statuses._is_wanted
+
+    def is_wanted_after_a_while(write) -> bool:
+        if write.late:
+            troubled_group.runtime.sleep(2.0)
+        return is_wanted(write)
+
+    monkeypatch.setattr(statuses, "_is_wanted", is_wanted_after_a_while)
+    troubled.troubles = [RuntimeError("no source")]
+    herder.put_connector("c", {**COUNTING, "batch": "2"})
+    troubled_group.runtime.sleep(10.0)
+
+    assert states(herder) == ("RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_connector_created_anew_while_its_states_are_deleted_has_a_state(group: HerderGroup, monkeypatch):
+    """Its deletion was queued, and for whoever creates it anew there was a state."""
+    herder = group.start()
+    create(herder, group)
+    statuses = herder._services.statuses
+    write_with_retries = statuses._write_with_retries
+
+    def write_after_a_while(producer, write):
+        group.runtime.sleep(2.0)
+        return write_with_retries(producer, write)
+
+    monkeypatch.setattr(statuses, "_write_with_retries", write_after_a_while)
+    herder.delete_connector("c")
+    group.runtime.sleep(1.0)
+    herder.put_connector("c", COUNTING)
+    group.runtime.sleep(30.0)
+
+    assert states(herder) == ("RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_a_state_that_failed_polls_repeat_does_not_replace_that_of_the_tasks_new_owner():
+    """SCN-07: a worker that was frozen polls once more before it hears that its group has gone on."""
+    written: list[tuple[str, bool]] = []
+    statuses = SimpleNamespace(put_task=lambda _, status, *, late: written.append((status.state, late)))
+    reports = StateReports(statuses, "a:8083", lambda: 1, lambda _: None, ThreadRuntime(), track_topics=False)  # type: ignore[arg-type]
+    running = TaskStatus(TASK, 0, TaskState.RUNNING)
+
+    reports.on_status(running)
+    reports.on_status(replace(running, poll_failures=PollFailures(1, "no answer", ongoing=True)))
+    reports.on_status(replace(running, poll_failures=PollFailures(1, "no answer", ongoing=False)))
+
+    assert written == [("RUNNING", False), ("RUNNING", True), ("RUNNING", True)]
 
 
 def test_connector_created_anew_shows_its_topic_again(group: HerderGroup):

@@ -32,6 +32,8 @@ _CONNECTOR_STATES = {STARTED: "RUNNING", PAUSED: "PAUSED", STOPPED: "STOPPED"}
 class _Failure:
     pause: float
     again_at: float
+    reported: str | None
+    """The error that the connector's state shows; None if it shows none yet."""
 
 
 class _OutdatedError(Exception):
@@ -188,7 +190,8 @@ class ConnectorReconfiguration:
 
     def _report(self, name: str, entry: ConnectorEntry) -> None:
         reports, state = self._services.reports, _CONNECTOR_STATES[entry.target_state]
-        if not reports.has_reported(name, state):
+        # After a failure in any case: that it was reported may not be read back yet.
+        if name in self._failures or not reports.has_reported(name, state):
             reports.connector(name, state)
 
     def _settle(self, name: str, entry: ConnectorEntry) -> None:
@@ -198,9 +201,13 @@ class ConnectorReconfiguration:
     def _postpone(self, name: str, entry: ConnectorEntry, error: Exception) -> None:
         known = self._failures.get(name)
         pause = _FIRST_PAUSE if known is None else min(_LONGEST_PAUSE, known.pause * 2)
-        self._failures[name] = _Failure(pause, self._services.runtime.now() + pause)
-        self._done[name] = (entry.target_state, entry.properties)
         quiet = isinstance(error, RetriableError)
+        reported = None if known is None else known.reported
+        if not quiet and reported != (shown := one_line(error)):
+            self._services.reports.connector_failed(name, error)
+            reported = shown
+        self._failures[name] = _Failure(pause, self._services.runtime.now() + pause, reported)
+        self._done[name] = (entry.target_state, entry.properties)
         logger.warning(
             "connector %s could not be configured, trying again in %g s: %s",
             name,
@@ -208,8 +215,6 @@ class ConnectorReconfiguration:
             one_line(error),
             exc_info=not (quiet or isinstance(error, EosfwError)),
         )
-        if known is None and not quiet:
-            self._services.reports.connector_failed(name, error)
 
 
 def _changed(entry: ConnectorEntry, tasks: Sequence[Mapping[str, str]]) -> bool:

@@ -43,7 +43,8 @@ class StateReports:
             failures = status.poll_failures
             # RUNNING alone would hide for days that a source does not answer.
             why = f"polls again: {failures}" if failures is not None and failures.ongoing else None
-            self._put_task(status.id, status.state.value, why)
+            # Failed polls repeat the state, maybe in a worker that has lost the task and does not know it yet.
+            self._put_task(status.id, status.state.value, why, late=failures is not None)
         elif status.state is TaskState.FAILED:
             self._put_task(status.id, "FAILED", status.trace, late=True)
         elif status.waiting is not None and not status.state.ended and not status.superseded:

@@ -139,11 +139,17 @@ class StatusTopic:
         """Forget a connector and its tasks."""
         for task in self.tasks(name):
             self.delete_task(task)
-        self._writes.put(_Write(connector_status_record(name, None)))
+        self._delete(connector_status_record(name, None))
 
     def delete_task(self, task: ConnectorTaskId) -> None:
         """Forget a task."""
-        self._writes.put(_Write(task_status_record(task, None)))
+        self._delete(task_status_record(task, None))
+
+    def _delete(self, record: StatusRecord) -> None:
+        # Here at once: a state that is about to be deleted is not there for whoever asks whether to report it.
+        with self._lock:
+            self._log.apply(*record)
+        self._writes.put(_Write(record))
 
     def put_topic(self, status: TopicStatus) -> None:
         """Note that a connector uses a topic."""
