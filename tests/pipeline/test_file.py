@@ -232,6 +232,19 @@ def test_a_wrong_output_or_trigger_is_explained(loaded: Load, lines: str, messag
 
 
 @pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ("output = 's3a://bucket/rows'", "output 's3a://bucket/rows'"),
+        ("output = { path = 'file:///rows', format = 'delta' }", "output 'file:///rows'"),
+        ("output = 'o'\ntrigger = '1 hour'\ncheckpoint = 'hdfs://node/c'", "checkpoint 'hdfs://node/c'"),
+    ],
+)
+def test_a_uri_is_not_taken_for_a_folder_beside_the_file(loaded: Load, lines: str, what: str) -> None:
+    """The rows would lie in a folder `s3a:` that nobody looks into."""
+    assert f"{what} is a URI: a step keeps its files in a folder of this machine" in refused(loaded, BARE + lines)
+
+
+@pytest.mark.parametrize(
     ("lines", "message"),
     [("reader = 'spark-kafak'", "did you mean 'spark-kafka'?"), ("options = 'a'", "'options' must be a table")],
 )

@@ -12,6 +12,8 @@ from eosfw.config.definition.config_def import nearest
 from eosfw.errors import Problem
 from eosfw.protocols import Step
 
+FOLDER_FORMATS: Final = ("parquet", "csv", "json", "delta")
+"""Formats of outputs that are folders."""
 VERIFY_HINT: Final = "--verify asks for it"
 
 

@@ -12,7 +12,7 @@ from eosfw.config.definition.config_def import nearest
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
-from eosfw.pipeline.definition.model import ClusterChoice, Pipeline, Verification, parse_verification
+from eosfw.pipeline.definition.model import FOLDER_FORMATS, ClusterChoice, Pipeline, Verification, parse_verification
 from eosfw.pipeline.definition.step_order import step_circles
 from eosfw.pipeline.definition.toml_file import flat_properties, read_toml
 from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, OUTPUT_MODES, Step, StepInput
@@ -23,6 +23,7 @@ _INPUT = ("topic", "format", "schema", "reader", "options")
 _INPUT_FORMATS = ("json", "csv", "avro", "protobuf")
 _READERS = ("eosfw", "spark-kafka")
 _OUTPUT = ("path", "topic", "table", "format", "mode", "options")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _TRIGGER = re.compile(r"([1-9]\d*) (\w+)")
 _UNITS = ("milliseconds", "seconds", "minutes", "hours")
 
@@ -167,6 +168,11 @@ def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
     trigger, checkpoint = _trigger(place, table), place.text(table, "checkpoint")
     mode = _output_mode(place, table.get("output"), kind)
     step = Step(str(name or number), inputs, output, sql, function, kind, options, trigger, checkpoint, mode)
+    for what, folder in (("output", output if kind in FOLDER_FORMATS else ""), ("checkpoint", checkpoint or "")):
+        if _URI.match(folder):
+            place.problem(
+                f"{what} {folder!r} is a URI: a step keeps its files in a folder of this machine, so give a path"
+            )
     if "trigger" not in table:
         _without_streaming_keys(place, step)
     elif checkpoint is None and (step.name in (".", "..") or re.search(r"[/\\\0]", step.name)):

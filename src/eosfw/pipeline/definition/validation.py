@@ -14,7 +14,7 @@ from eosfw.config.parts import ISOLATION_READER
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
 from eosfw.pipeline.definition.connectivity import require_addresses
-from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.model import FOLDER_FORMATS, Pipeline
 from eosfw.pipeline.definition.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
@@ -22,8 +22,6 @@ from eosfw.registry.config_transformer import parse_worker, redacted, transform_
 from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems
 from eosfw.text import readable
 
-_FOLDERS = ("parquet", "csv", "json", "delta")
-"""Formats of outputs that are folders."""
 _UNUSED_ADDRESS = "127.0.0.1:1"
 """An address for validating client properties before the embedded cluster has one; nothing connects to it."""
 
@@ -165,7 +163,7 @@ def _output_topic_problems(pipeline: Pipeline, worker: Config) -> list[Problem]:
 def _checkpoint_problems(pipeline: Pipeline) -> list[Problem]:
     """Checkpoints that would be mixed with each other, or with rows."""
     streaming = [step for step in pipeline.steps if step.streaming]
-    folders = [step for step in pipeline.steps if step.output_format in _FOLDERS]
+    folders = [step for step in pipeline.steps if step.output_format in FOLDER_FORMATS]
     problems: list[Problem] = []
     for number, step in enumerate(streaming):
         place = pipeline.checkpoint(step).resolve()
