@@ -16,6 +16,7 @@ from eosfw_memory.client.producer.partitioner import partition_of
 from eosfw_spark.sink.shared.handle_server import HandleAddress, HandleServer, take_handle
 from eosfw_spark.sink.shared.key_partitions import key_partitions
 from eosfw_spark.sink.shared.routes import routes
+from eosfw_spark.sink.shared.task_write import DESTINATION, ROUTE, AssignRows
 
 HANDLES = [
     TransactionHandle("t", ProducerIdAndEpoch(7, 3), 2, writer, frozenset({TopicPartition("topic", writer)}))
@@ -47,6 +48,22 @@ def test_keys_go_where_javas_partitioner_puts_them() -> None:
 def test_routes_lead_where_spark_shuffles_them() -> None:
     """SPK-12: Spark says so by `SELECT min(id) FROM range(400) GROUP BY pmod(hash(cast(id AS int)), n)`."""
     assert [list(routes(count)) for count in (1, 2, 3, 7)] == [[0], [2, 0], [0, 1, 11], [12, 0, 1, 9, 3, 2, 11]]
+
+
+def test_a_row_goes_the_same_way_when_its_stage_runs_again() -> None:
+    """SPK-12: the rows of an earlier stage may come in another order, and be divided otherwise."""
+    rows = [{"key": None if each % 2 else b"%d" % each, "value": b"value %d" % each} for each in range(200)]
+    again = Random(1).sample(rows, len(rows))
+    assign = AssignRows({"key": 0, "value": 1}, "topic", 5, routes(2))
+
+    def assigned(rows: list[dict[str, bytes | None]], size: int) -> list[tuple[bytes, int, int]]:
+        schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+        batches = (pa.RecordBatch.from_pylist(rows[at : at + size], schema) for at in range(0, len(rows), size))
+        shown = [row for each in assign(batches) for row in each.to_pylist()]
+        return sorted((row["value"], row[DESTINATION], row[ROUTE]) for row in shown)
+
+    assert assigned(rows, 200) == assigned(again, 30)
+    assert {destination for _, destination, _ in assigned(rows, 200)} == set(range(5))
 
 
 def test_a_handle_is_given_to_the_first_attempt_alone(server: HandleServer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,7 +48,12 @@ class TaskReport:
 
 
 class AssignRows:
-    """Gives each row its partition: the one that it names, else that of its key, else one by its Spark partition."""
+    """Gives each row its partition: the one that it names, else that of its key, else one by its value.
+
+    Nothing of it hangs on where the row stands. Spark may do this stage again for an executor that it lost, and give it
+    the same rows in another order, while tasks of the next stage keep what they have: a row that went another way the
+    second time would be there twice, or not at all.
+    """
 
     __reduce__ = reduce_with_import
 
@@ -61,10 +67,9 @@ class AssignRows:
         return ", ".join([*own, f"{DESTINATION} int", f"{ROUTE} int"])
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        start = _context().partitionId()
-        for number, each in enumerate(batches):
+        for each in batches:
             sent = sent_batch(each, self._columns)
-            destinations = self._destinations(sent, (start + number) % self._partitions)
+            destinations = self._destinations(sent)
             writers = pc.subtract(
                 destinations, pc.multiply(pc.divide(destinations, len(self._routes)), len(self._routes))
             )
@@ -72,10 +77,10 @@ class AssignRows:
             names = [*sent.schema.names, DESTINATION, ROUTE]
             yield pa.RecordBatch.from_arrays([*sent.columns, destinations, routes], names=names)
 
-    def _destinations(self, sent: pa.RecordBatch, unkeyed: int) -> pa.Array:
-        found = pa.repeat(pa.scalar(unkeyed, pa.int32()), sent.num_rows)
+    def _destinations(self, sent: pa.RecordBatch) -> pa.Array:
+        found = pa.nulls(sent.num_rows, pa.int32())
         if "key" in sent.schema.names:
-            found = pc.coalesce(key_partitions(sent.column("key"), self._partitions), found)
+            found = key_partitions(sent.column("key"), self._partitions)
         if "partition" in sent.schema.names:
             found = pc.coalesce(sent.column("partition"), found)
             highest = pc.max(found).as_py()
@@ -83,7 +88,10 @@ class AssignRows:
                 raise DamagedDataError(
                     f"a row has the partition {highest}, and topic {self._topic} has {self._partitions} partitions"
                 )
-        return found
+        return found if not found.null_count else pc.coalesce(found, self._by_value(sent.column("value")))
+
+    def _by_value(self, values: pa.Array) -> pa.Array:
+        return pa.array((crc32(each or b"") % self._partitions for each in values.to_pylist()), pa.int32())
 
 
 class WriteRows:
