@@ -14,6 +14,7 @@ from eosfw.pipeline import load_with_problems
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.jars import missing_jar
 from eosfw_spark.steps.engine import SparkStepEngine
+from eosfw_spark.steps.outputs.topic_output import application_id
 from eosfw_spark.steps.tables import Tables
 
 READER = PartChoice("isolation.reader", "read_committed")
@@ -53,6 +54,26 @@ def test_a_repeated_batch_step_writes_its_topic_once(
     engine.run(replace(step, sql="SELECT value FROM t"), few)
     assert values(spark, history, target) == [b"A", b"B", b"A", b"B", b"C", b"a", b"b"]
     assert counts == [2, 2, 3, 2]
+
+
+def test_who_writes_is_the_computation_not_how_its_topics_are_reached() -> None:
+    """A new password would write the whole result again; so would the same options in another order."""
+    reached = {"schema.registry.basic.auth.user.info": "user:old", "Kafka.client.id": "one"}
+    step = to_topic("source", "target")
+    ids = {"source": "a", "target": "b"}
+
+    def written_by(**given: Any) -> str:
+        (read,) = step.inputs
+        return application_id(replace(step, inputs=[replace(read, **given)]), ids)
+
+    same = [
+        written_by(options={"sep": ";", "header": "true", **reached}),
+        written_by(options={"Header": "true", "sep": ";", "schema.registry.basic.auth.user.info": "user:new"}),
+    ]
+    others = [written_by(options={"sep": ","}), written_by(schema="n INT"), written_by(table="u")]
+    others += [application_id(step, {**ids, "target": "c"}), application_id(replace(step, sql="SELECT 1"), ids)]
+    assert len(set(same)) == 1
+    assert len({*same, *others}) == 6
 
 
 def test_console_shows_first_rows_and_counts_all(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Step
+from eosfw.protocols import Step, StepInput
 from eosfw.records import OffsetRange
 from eosfw_spark.clients import open_backend
+from eosfw_spark.formats.options import REGISTRY
 from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.sink.options import APPLICATION, VERSION
 from eosfw_spark.steps.outputs.step_output import counted
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _ID_LENGTH: Final = 16
+_REACHED_BY: Final = (KAFKA, REGISTRY)
+"""How the names of options begin that say how something is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +56,26 @@ class TopicOutput:
         return {"backend": self.backend, **cluster, **self.options, "topic": self.step.output}
 
     def _application(self) -> str:
-        """Who writes: this computation, from these topics into this one; a topic that is made anew is another one."""
         topics = {each.topic for each in self.step.inputs} | {self.step.output}
-        with open_backend(self.backend, self.properties) as backend:
-            admin = backend.admin()
-            try:
-                ids = dict(admin.topic_ids(sorted(topics)))
-            finally:
-                admin.close()
-        computation = [
-            self.step.sql,
-            self.step.function,
-            [repr(each) for each in self.step.inputs],
-            sorted(ids.items()),
-        ]
-        digest = hashlib.sha256(json.dumps(computation).encode()).hexdigest()[:_ID_LENGTH]
-        return f"{self.step.name}-{digest}"
+        with open_backend(self.backend, self.properties) as backend, closing(backend.admin()) as admin:
+            return application_id(self.step, admin.topic_ids(sorted(topics)))
 
     def _version(self) -> int:
         """What has been read: it grows with every record, so a run over fewer of them writes nothing."""
         return sum(offsets.end for offsets in self.ranges.values())
+
+
+def application_id(step: Step, topic_ids: Mapping[str, str]) -> str:
+    """Who writes: this computation, from these topics into this one; a topic that is made anew is another one.
+
+    How a cluster or a registry is reached says nothing of it: with a new password the same rows must not come again.
+    """
+    computation = [step.sql, step.function, [_described(each) for each in step.inputs], sorted(topic_ids.items())]
+    digest = hashlib.sha256(json.dumps(computation).encode()).hexdigest()[:_ID_LENGTH]
+    return f"{step.name}-{digest}"
+
+
+def _described(given: StepInput) -> list[Any]:
+    options = ((name.lower(), value) for name, value in given.options.items())
+    shown = sorted((name, value) for name, value in options if not name.startswith(_REACHED_BY))
+    return [given.table, given.topic, given.format, given.schema, given.reader, shown]
