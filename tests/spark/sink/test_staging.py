@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,6 +63,14 @@ def test_a_location_is_named_without_its_keys(uri: str) -> None:
 
     assert "KEY" not in str(raised.value)
     assert "ret" not in str(raised.value)
+
+
+def test_storage_that_is_away_after_a_commit_is_no_error(place: Staging) -> None:
+    """The rows are published: a job that failed now would be run again, and write them twice."""
+    away = replace(place, location="store://bucket/staged")
+
+    away.remove("query/0")
+    assert away.folders("query") == []
 
 
 def test_executor_without_the_drivers_storage_says_so(place: Staging, tmp_path: Path) -> None:

@@ -82,15 +82,15 @@ class Staging:
         return self._read_file(staged, staged.path)
 
     def remove(self, folder: str) -> None:
-        """Delete what was staged in a folder; what is gone already is no error."""
-        files, root = _open(self.location)
-        with suppress(OSError):
+        """Delete what was staged in a folder, if that can be done: behind a commit, which must not seem to fail."""
+        with suppress(OSError, pa.ArrowException):
+            files, root = _open(self.location)
             files.delete_dir(f"{root}/{folder}")
 
     def folders(self, parent: str) -> list[str]:
         """The names of the folders in a folder, to be removed; none if it cannot be read."""
-        files, root = _open(self.location)
-        with suppress(OSError):
+        with suppress(OSError, pa.ArrowException):
+            files, root = _open(self.location)
             found = files.get_file_info(fs.FileSelector(f"{root}/{parent}", allow_not_found=True))
             return [each.base_name for each in found if each.type is fs.FileType.Directory]
         return []
