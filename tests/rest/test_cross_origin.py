@@ -107,3 +107,47 @@ def test_a_question_whose_end_is_ambiguous_is_refused(started: Started) -> None:
 def test_an_origin_or_method_that_does_not_exist_is_refused(properties: dict[str, str], text: str) -> None:
     """TPC-09."""
     assert text in start_error(**properties)
+
+
+RESTART = "/connectors/c1/restart"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("origin", ["https://evil.example.org", "null", None])
+def test_a_page_of_another_site_changes_nothing_by_a_request_that_no_browser_asks_about(
+    started: Started, site: str, origin: str | None
+) -> None:
+    """TPC-09: such as a form without fields, with the password that the browser keeps."""
+    server = started(access_control_allow_origin=CONSOLE)
+    named = {} if origin is None else {"Origin": origin}
+
+    status, _, body = asked(server.url, RESTART, "POST", Sec_Fetch_Site=site, **named)
+
+    assert status == 403
+    assert b"a page of another site" in body
+    assert asked(server.url, "/connectors", Sec_Fetch_Site=site, **named)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://behind.a.proxy"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": CONSOLE},
+    ],
+)
+def test_everybody_else_may_send_it(started: Started, headers: dict[str, str]) -> None:
+    """TPC-09: 404 is the herder's answer, which has no such connector."""
+    server = started(access_control_allow_origin=CONSOLE)
+
+    assert asked(server.url, RESTART, "POST", **headers)[0] == 404
+
+
+def test_no_origin_may_change_anything_at_a_listener_for_admin_alone(started: Started) -> None:
+    """TPC-09."""
+    server = started(access_control_allow_origin="*", admin_listeners="http://127.0.0.1:0")
+    page = {"Origin": CONSOLE, "Sec-Fetch-Site": "cross-site"}
+
+    assert asked(server.url, RESTART, "POST", **page)[0] == 404
+    assert asked(server.admin_url, "/admin/loggers/root", "PUT", **page)[0] == 403

@@ -54,6 +54,8 @@ class ConnectRestServer:
     def __init__(self, config: Config, runtime: Runtime, sockets: list[socket.socket], bound: list[Listener]) -> None:
         # Every command and each task of Spark loads this class, but few serve: they spare a quarter of a second.
         from eosfw_rest.network.application import application
+        from eosfw_rest.network.cross_origin import origin_check
+        from eosfw_rest.network.forgery_check import ForgeryCheck
         from eosfw_rest.network.gate import Gate
         from eosfw_rest.network.host_check import HostCheck
         from eosfw_rest.network.web_server import BoundListener, WebServer
@@ -72,9 +74,11 @@ class ConnectRestServer:
         self._extensions: Sequence[RestExtension] = ()
         authentication = _authentication(config, runtime)
         host_check = HostCheck(config["rest.advertised.host.name"])
-        self._gate = Gate(self._application(self._routes), authentication, host_check, in_thread)
-        admin = Gate(self._application(routes(admin=True)), authentication, host_check, in_thread)
+        forgery_check = ForgeryCheck(origin_check(config))
+        self._gate = Gate(self._application(self._routes), authentication, host_check, forgery_check, in_thread)
         # As in Kafka Connect, pages of other origins may not use a listener for /admin alone.
+        forgery_check = ForgeryCheck(lambda _: False)
+        admin = Gate(self._application(routes(admin=True)), authentication, host_check, forgery_check, in_thread)
         apps = {False: _filtered(_across_origins(self._gate, config), config, runtime)}
         apps[True] = _filtered(admin, config, runtime)
         tls = _server_tls(config)

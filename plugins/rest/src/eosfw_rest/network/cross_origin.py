@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.middleware.cors import CORSMiddleware
@@ -66,6 +67,15 @@ def allowed_methods(config: Config) -> tuple[str, ...]:
         if method not in _KNOWN_METHODS:
             raise ConfigError(Problem("", f"{METHODS}: {method!r} must be one of {', '.join(sorted(_KNOWN_METHODS))}"))
     return methods or _USUAL_METHODS
+
+
+def origin_check(config: Config) -> Callable[[str], bool]:
+    """What says whether pages of an origin may send requests."""
+    origins = allowed_origins(config)
+    if "*" in origins:
+        return lambda _: True
+    patterns = [re.compile(_pattern(origin)) for origin in origins]
+    return lambda origin: any(pattern.fullmatch(origin) for pattern in patterns)
 
 
 def _pattern(origin: str) -> str:

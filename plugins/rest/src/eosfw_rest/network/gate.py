@@ -9,6 +9,7 @@ from typing import Final
 
 from eosfw_rest.authentication import Authentication
 from eosfw_rest.messages import Answer, error_message
+from eosfw_rest.network.forgery_check import ForgeryCheck
 from eosfw_rest.network.host_check import HostCheck
 from eosfw_rest.network.sending import Receive, Scope, Send, send_answer
 from eosfw_rest.request_path import normalised_path, path_problem
@@ -35,9 +36,15 @@ class Gate:
     """
 
     def __init__(
-        self, app: _App, authentication: Authentication | None, host_check: HostCheck, in_thread: _InThread
+        self,
+        app: _App,
+        authentication: Authentication | None,
+        host_check: HostCheck,
+        forgery_check: ForgeryCheck,
+        in_thread: _InThread,
     ) -> None:
-        self.app, self._authentication, self._host_check = app, authentication, host_check
+        self.app, self._authentication = app, authentication
+        self._host_check, self._forgery_check = host_check, forgery_check
         self._in_thread = in_thread
         self._signing_in = 0
 
@@ -45,6 +52,8 @@ class Gate:
         refusal = framing_refusal(scope["headers"])
         if refusal is None and self._authentication is None:
             refusal = self._host_check.refusal(scope["headers"])
+        if refusal is None:
+            refusal = self._forgery_check.refusal(scope["method"], scope["headers"])
         if refusal is None:
             refusal = await self._sign_in_refusal(scope)
         raw = scope["raw_path"].decode("ascii", "replace")
