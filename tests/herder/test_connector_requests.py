@@ -63,6 +63,25 @@ def test_created_connector_runs_its_tasks(group):
     assert not herder.put_connector("c", COUNTING).created
 
 
+def test_connector_whose_creation_got_no_answer_is_created(group, monkeypatch):
+    """LDR-04: the leader writes again, and finds the connector that it has written itself."""
+    herder = group.start()
+    topic, troubles = herder._services.topic, [ClusterUnavailableError("no answer")]
+    read_to_end = topic.read_to_end
+
+    def read_after_troubles(*arguments) -> None:
+        if troubles:
+            raise troubles.pop()
+        read_to_end(*arguments)
+
+    monkeypatch.setattr(topic, "read_to_end", read_after_troubles)
+    assert herder.put_connector("c", COUNTING, replace=False).created
+    assert troubles == []
+    with pytest.raises(AlreadyExistsError, match="Connector c already exists"):
+        herder.put_connector("c", COUNTING, replace=False)
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
 @pytest.mark.parametrize(("state", "connector"), [("PAUSED", "PAUSED"), ("STOPPED", "STOPPED"), ("RUNNING", "RUNNING")])
 def test_initial_state_is_that_of_the_first_start(group, state, connector):
     """KIP-980: a connector that is created paused or stopped has no tasks until it is resumed."""
