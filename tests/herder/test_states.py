@@ -287,18 +287,39 @@ def test_connector_created_anew_while_its_states_are_deleted_has_a_state(group: 
     assert states(herder) == ("RUNNING", ["RUNNING", "RUNNING"])
 
 
+def written_states() -> tuple[StateReports, list[tuple[str, str | None, bool]]]:
+    """The reports of a worker, with the states, traces and marks for late ones that they have written."""
+    written: list[tuple[str, str | None, bool]] = []
+    statuses = SimpleNamespace(
+        put_task=lambda _, status, *, late: written.append((status.state, status.trace, late)),
+    )
+    made = StateReports(statuses, "a:8083", lambda: 1, lambda _: None, ThreadRuntime(), track_topics=False)  # type: ignore[arg-type]
+    return made, written
+
+
+def test_a_task_that_has_run_and_is_about_to_start_again_is_restarting():
+    """TXN-09: its cluster was away for longer than a transaction may last, so it polls no more. Paused it is paused."""
+    reports, written = written_states()
+    running = TaskStatus(TASK, 0, TaskState.RUNNING)
+
+    why = "the task starts again after 60 s: no broker answered"
+    reports.on_status(replace(running, waiting=why, trace=why))
+    reports.on_status(replace(running, state=TaskState.PAUSED, waiting=why, trace=why))
+    reports.on_status(running)
+
+    assert written == [("RESTARTING", why, True), ("PAUSED", None, False), ("RUNNING", None, False)]
+
+
 def test_a_state_that_failed_polls_repeat_does_not_replace_that_of_the_tasks_new_owner():
     """SCN-07: a worker that was frozen polls once more before it hears that its group has gone on."""
-    written: list[tuple[str, bool]] = []
-    statuses = SimpleNamespace(put_task=lambda _, status, *, late: written.append((status.state, late)))
-    reports = StateReports(statuses, "a:8083", lambda: 1, lambda _: None, ThreadRuntime(), track_topics=False)  # type: ignore[arg-type]
+    reports, written = written_states()
     running = TaskStatus(TASK, 0, TaskState.RUNNING)
 
     reports.on_status(running)
     reports.on_status(replace(running, poll_failures=PollFailures(1, "no answer", ongoing=True)))
     reports.on_status(replace(running, poll_failures=PollFailures(1, "no answer", ongoing=False)))
 
-    assert written == [("RUNNING", False), ("RUNNING", True), ("RUNNING", True)]
+    assert [(state, late) for state, _, late in written] == [("RUNNING", False), ("RUNNING", True), ("RUNNING", True)]
 
 
 def test_connector_created_anew_shows_its_topic_again(group: HerderGroup):

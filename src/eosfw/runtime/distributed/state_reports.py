@@ -39,7 +39,11 @@ class StateReports:
         if status.state is TaskState.RUNNING:
             # Its connector may have been deleted since, and its topics forgotten: they are noted anew.
             self._noted.pop(status.id.connector, None)
-        if status.state in _AT_ONCE:
+        waits = status.waiting is not None and status.state is not TaskState.PAUSED
+        if waits and not status.state.ended and not status.superseded:
+            # Its start is tried again. Readers ignore UNASSIGNED after a RUNNING of the same worker.
+            self._put_task(status.id, "RESTARTING", status.trace, late=True)
+        elif status.state in _AT_ONCE:
             failures = status.poll_failures
             # RUNNING alone would hide for days that a source does not answer.
             why = f"polls again: {failures}" if failures is not None and failures.ongoing else None
@@ -47,9 +51,6 @@ class StateReports:
             self._put_task(status.id, status.state.value, why, late=failures is not None)
         elif status.state is TaskState.FAILED:
             self._put_task(status.id, "FAILED", status.trace, late=True)
-        elif status.waiting is not None and not status.state.ended and not status.superseded:
-            # Its start is tried again. Readers ignore UNASSIGNED after a RUNNING of the same worker.
-            self._put_task(status.id, "RESTARTING", status.trace, late=True)
         elif status.state is TaskState.STOPPED or status.superseded:
             self._put_task(status.id, "UNASSIGNED", status.trace, late=True)
 
