@@ -69,32 +69,27 @@ class TokenLog:
         below this query's token. Who looks at the token of another writer, and must not wait for it, says otherwise.
         Where the topic was given partitions, the token is where its key belonged before.
         """
-        self._partitions = self._count()
-        own = self.partition(key)
-        found = self._last(own, key, up_to)
-        if found is None and self._partitions == PARTITIONS:  # as many as it was created with
-            return None
-        if found is not None and found.log_partitions in (0, self._partitions):
-            return found
-        others = (TopicPartition(self.topic, each) for each in range(self._partitions) if each != own.partition)
-        tokens = [found, *(self._last(each, key, up_to) for each in others)]
+        if not self._partitions:
+            self.ensure()
+        with closing(self.backend.admin()) as admin:
+            # Asked each time: a process may keep this for longer than the topic has so many.
+            self._partitions = admin.partitions([self.topic]).get(self.topic, self._partitions)
+            own = self.partition(key)
+            found = self._last(admin, own, key, up_to)
+            if found is None and self._partitions == PARTITIONS:  # as many as it was created with
+                return None
+            if found is not None and found.log_partitions in (0, self._partitions):
+                return found
+            others = (TopicPartition(self.topic, each) for each in range(self._partitions) if each != own.partition)
+            tokens = [found, *(self._last(admin, each, key, up_to) for each in others)]
         written = [each for each in tokens if each is not None]
         return max(written, key=lambda one: (one.batch, one.writers), default=None)
 
-    def _count(self) -> int:
-        """The partitions that the topic has now: a process may keep this for longer than it had so many."""
-        if not self._partitions:
-            self.ensure()
-            return self._partitions
-        with closing(self.backend.admin()) as admin:
-            return admin.partitions([self.topic]).get(self.topic, self._partitions)
-
-    def _last(self, where: TopicPartition, key: str, up_to: IsolationLevel) -> Token | None:
+    def _last(self, admin: Admin, where: TopicPartition, key: str, up_to: IsolationLevel) -> Token | None:
         """The last token of a key in one partition."""
         wanted = key.encode()
-        with closing(self.backend.admin()) as admin:
-            end = admin.end_offsets([where], up_to)[where]
-            start = admin.log_start_offsets([where])[where]
+        end = admin.end_offsets([where], up_to)[where]
+        start = admin.log_start_offsets([where])[where]
         window = _WINDOW
         while start < end:
             low = max(start, end - window)
