@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,10 @@ from eosfw.pipeline import (
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.verdicts.comparison import Comparison
 from eosfw.pipeline.verdicts.identity_count import Spool, SpoolError, count_identities
-from eosfw.protocols import NewTopic, Verdict
-from eosfw.records import ProducerRecord
+from eosfw.protocols import NewTopic, Step, StepInput, Verdict
+from eosfw.records import OffsetRange, ProducerRecord
 from eosfw.registry import Plugins
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 Make = Callable[..., Pipeline]
 
@@ -47,6 +48,41 @@ def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
         producer.send(ProducerRecord(pipeline.connectors["c"]["topic"], value))
         producer.flush(10)
         producer.close()
+
+
+class RangesRead:
+    """A step engine that notes what its steps would read."""
+
+    name = "ranges"
+    seen: list[Mapping[TopicPartition, OffsetRange]] = []  # noqa: RUF012 - the engine makes its own object
+
+    @classmethod
+    def problems(cls, steps: Any, folder: str) -> Any:
+        return []
+
+    @classmethod
+    def start(cls, *_: Any) -> RangesRead:
+        return cls()
+
+    def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
+        self.seen.append(ranges)
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+def test_steps_read_an_empty_source_as_no_rows(pipeline: Make, plugins: Plugins) -> None:
+    """Its topic is created as a record would have created it; the next run may bring the first ones."""
+    flow = pipeline(records="0", **{"topic.creation.default.partitions": "2"})
+    topic = flow.connectors["c"]["topic"]
+    flow = replace(flow, steps=[Step("s", [StepInput("t", topic)], "out", sql="x")], engine="ranges")
+    engines = (*plugins._found, RegisteredPlugin("step engine", RangesRead, PluginSource("x", "1", "x")))
+
+    summary = done(flow, Plugins(engines, ()), Verification.OFF)
+
+    assert (summary.records, summary.steps["s"].rows) == (0, 0)
+    assert RangesRead.seen == [{TopicPartition(topic, each): OffsetRange(0, 0) for each in (0, 1)}]
 
 
 @pytest.mark.parametrize("identity", ["value", "field:n", "headers"])

@@ -27,7 +27,7 @@ from eosfw.pipeline.local.hosting import HostChoice, host_problems
 from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.pipeline.local.reporter import Reporter
 from eosfw.pipeline.lso_wait import committed_ranges
-from eosfw.pipeline.step_run import StepRun, create_output_topics
+from eosfw.pipeline.step_run import StepRun, create_input_topics, create_output_topics
 from eosfw.pipeline.verdicts.summary import StepResult, Summary
 from eosfw.pipeline.verdicts.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.protocols import Step, Verdict
@@ -121,6 +121,7 @@ def run(
             if not options.steps_only:
                 reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
                 drain(local, control, reporter, options.idle)
+                create_input_topics(local)
             after = _StepsAndVerdict(local, control, reporter)
             done = after.work(options.why_not_verified(pipeline))
             return _summary(local, done, options.verification(pipeline), runtime.now() - begun)

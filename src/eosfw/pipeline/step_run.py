@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 
+from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.errors import TopicExistsError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.definition.step_order import output_topics
@@ -13,6 +14,8 @@ from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.pipeline.local.reporter import Reporter
 from eosfw.protocols import NewTopic, Step, StepEngine, StepQuery
 from eosfw.records import OffsetRange
+from eosfw.runtime.checks.preflight import connector_config, transform
+from eosfw.runtime.storage.topic_creation import RecordTopics
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 _POLL_INTERVAL = 0.25
@@ -55,6 +58,25 @@ class StepRun:
 def start_query(local: LocalRun, engine: StepEngine, step: Step, *, follow: bool) -> StepQuery:
     """Start a streaming step that goes on from its checkpoint, if topics outlive the run."""
     return engine.start_query(step, str(local.pipeline.checkpoint(step)) if local.kept else None, follow=follow)
+
+
+def create_input_topics(local: LocalRun) -> None:
+    """Create the topics of connectors that steps read, where there was no record by which a task creates them.
+
+    A source that has nothing yet is empty; only a topic that nobody writes is a mistake.
+    """
+    read = {one.topic for step in local.pipeline.steps for one in step.inputs}
+    # Transformations may send records to other topics than the connector names.
+    named = {name: each for name, each in local.pipeline.connectors.items() if "transforms" not in each}
+    written = {name: each for name, each in named.items() if each.get("topic") in read}
+    if not written or not local.config[TOPIC_CREATION_ENABLE]:
+        return
+    with closing(local.backend.admin()) as admin:
+        for name, properties in written.items():
+            values = transform(local.plugins, local.config, properties).values
+            connector = local.plugins.connector(properties["connector.class"])
+            groups = configured_groups(connector_config(connector, name, values))
+            RecordTopics(admin, groups).ensure(properties["topic"])
 
 
 def create_output_topics(local: LocalRun) -> None:
