@@ -168,7 +168,7 @@ def test_tasks_in_processes_pause_resume_and_commit_what_was_polled_when_stopped
         paused = worker.status().records
         worker.resume_connector("c")
         until(lambda: worker.status().tasks[0].open_records, "open records behind the pause")
-        worker.stop()
+        worker.stop(60.0)
 
         values = committed(run)
     assert state() is TaskState.STOPPED
