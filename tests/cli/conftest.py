@@ -154,6 +154,7 @@ def pipeline(tmp_path: Path) -> Callable[..., Path]:
         steps: str = "",
         group: str = "g",
         topic: str = "t",
+        graceful_ms: int = 2000,
     ) -> Path:
         path = tmp_path / "pipeline.toml"
         path.write_text(
@@ -163,7 +164,7 @@ backend = "confluent"
 {cluster}
 [worker]
 "group.id" = "{group}"
-"task.shutdown.graceful.timeout.ms" = 2000
+"task.shutdown.graceful.timeout.ms" = {graceful_ms}
 [connectors.c]
 "connector.class" = "{kind}"
 topic = "{topic}"

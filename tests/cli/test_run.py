@@ -119,7 +119,7 @@ def test_the_first_signal_stops_the_run_cleanly(start, pipeline) -> None:
 
 def test_the_second_signal_stops_the_run_at_once(start, pipeline) -> None:
     """The producers are closed at once, so open transactions abort."""
-    run = start("run", pipeline("blocked"))
+    run = start("run", pipeline("blocked", graceful_ms=60_000))
     run.until(lambda: "the source does not answer" in run.err())
 
     run.send(signal.SIGINT)
