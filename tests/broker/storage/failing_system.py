@@ -15,6 +15,7 @@ class FailingSystem(OperatingSystem):
         self.writes = self.syncs = 0
         self.once = False
         self.removes = True
+        self.failing_renames = 0
 
     def write(self, descriptor, pieces, at):
         self.writes += 1
@@ -34,3 +35,9 @@ class FailingSystem(OperatingSystem):
         if not self.removes:
             raise OSError(self.code, os.strerror(self.code))
         super().remove(path)
+
+    def rename(self, old, new):
+        if self.failing_renames:
+            self.failing_renames -= 1
+            raise OSError(self.code, os.strerror(self.code))
+        super().rename(old, new)

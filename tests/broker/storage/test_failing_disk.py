@@ -162,7 +162,10 @@ def test_a_topic_whose_creation_failed_at_the_disk_does_not_refuse_the_next_star
 
 @pytest.mark.parametrize("forgets", [True, False], ids=["memory forgets", "memory keeps"])
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
-def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_next_start(tmp_path, code, forgets):
+@pytest.mark.parametrize("failing_renames", [0, 1], ids=["marked", "marked at the second attempt"])
+def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_next_start(
+    tmp_path, failing_renames, code, forgets
+):
     """The system may forget such a write, or keep it in memory and call its next fsync a success."""
     system = FailingSystem(code)
     house = DataDirectoryHarness(tmp_path, waits=True, system=system)
@@ -171,7 +174,7 @@ def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_ne
     confirmed = data_file(tmp_path).stat().st_size
     for number in (6, 7):
         Writer(house.log, number).send(b"never", transactional=False)
-    system.at_sync = system.syncs + 1
+    system.at_sync, system.failing_renames = system.syncs + 1, failing_renames
     with pytest.raises(KafkaStorageError):
         house.storage.disk.sync_file(house.log.active_segment.file)
     house.crash()

@@ -21,8 +21,7 @@ RUNNING = ".running"
 FAILED = ".failed"
 """What it is called once what was written before a failure cannot be trusted."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
+_ATTEMPTS = 3
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -283,8 +282,11 @@ class Disk:
 
         It need not reach the disk: a start after a crash of the machine trusts nothing that no fsync has confirmed.
         """
-        with suppress(OSError):
-            self._system.rename(self.root / RUNNING, self.root / FAILED)
+        # Without the mark the next start takes what was lost for damage, and refuses; one call may fail beside another.
+        for _ in range(_ATTEMPTS):
+            with suppress(OSError):
+                self._system.rename(self.root / RUNNING, self.root / FAILED)
+                return
 
     def report(self, kind: str, directory: Path, what: str) -> None:
         """Log what clients get as an error code alone, once for each directory."""
