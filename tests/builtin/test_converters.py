@@ -6,12 +6,14 @@ import json
 import struct as binary
 from datetime import date
 from decimal import Decimal
+from enum import IntEnum
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.builtin.converters import json as json_converter
 from eosfw.builtin.converters.byte_array import ByteArrayConverter
 from eosfw.builtin.converters.json import JsonConverter
 from eosfw.builtin.converters.primitives import PRIMITIVE_CONVERTERS, PrimitiveConverter
@@ -58,6 +60,17 @@ def test_json_names_the_field_that_it_cannot_write(data: Any, message: str):
         without_schemas().from_connect_data("t", None, data)
 
     assert message in str(refused.value)
+
+
+def test_json_writes_a_number_of_an_own_type(monkeypatch: pytest.MonkeyPatch):
+    """An IntEnum, say: Python's `range` looks through all 64-bit numbers for a number that is no plain int."""
+    asked: list[type] = []
+    every = type("Every", (), {"__contains__": lambda _, value: not asked.append(type(value))})
+    monkeypatch.setattr(json_converter, "LONG", every())
+    numbers = IntEnum("Number", {"MANY": 2**40})
+
+    assert without_schemas().from_connect_data("t", None, [numbers(2**40)]) == b"[1099511627776]"
+    assert asked == [int]
 
 
 def test_json_refuses_data_that_holds_itself():

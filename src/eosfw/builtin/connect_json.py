@@ -15,6 +15,7 @@ from decimal import Decimal
 from eosfw.records import Primitive
 
 LONG = range(-(2**63), 2**63)
+"""Ask it for an `int(value)`: a range goes through all its numbers for one of a subclass, such as an IntEnum."""
 _ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -62,7 +63,7 @@ def _primitive(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        if value not in LONG:
+        if int(value) not in LONG:
             raise NotPrimitiveError(f"{key!r} is {value}, which no 64-bit number can hold")
         return str(int(value))
     if isinstance(value, float):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from enum import IntEnum
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.builtin import connect_json
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.records import LogBatch
@@ -66,6 +68,22 @@ GOLDEN = [
 def test_offsets_have_the_bytes_of_connects_json_converter(value, text):
     """OFF-01: a Java worker must find the keys and values that it would have written itself."""
     assert encoded({"file": "/a"}, {"at": value}) == (b'["c",{"file":"/a"}]', f'{{"at":{text}}}'.encode())
+
+
+class _Range:
+    """64-bit numbers; Python's `range` looks through all of them for a number that is no plain int."""
+
+    def __contains__(self, value):
+        assert type(value) is int
+        return -(2**63) <= value < 2**63
+
+
+def test_an_offset_of_an_own_type_of_numbers_has_the_bytes_of_the_number(monkeypatch):
+    """An IntEnum, say, or a position with methods."""
+    monkeypatch.setattr(connect_json, "LONG", _Range())
+    numbers = IntEnum("Number", {"MANY": 2**40})
+
+    assert encoded({"a": 1}, {"next": numbers(2**40)})[1] == b'{"next":1099511627776}'
 
 
 def test_an_offset_stays_in_the_order_it_was_given():

@@ -105,7 +105,7 @@ def _node(value: Any, path: tuple[object, ...]) -> str:
 def _number(value: Any, path: tuple[object, ...]) -> str:
     if isinstance(value, float):  # JSON has no number for what is infinite or none: Jackson writes a text
         return java_double(value) if isfinite(value) else f'"{java_double(value)}"'
-    if value not in LONG:
+    if int(value) not in LONG:
         raise DataError(f"{_place(path)} is a number beyond 64 bits")
     return str(int(value))
 
