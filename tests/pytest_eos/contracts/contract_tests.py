@@ -7,7 +7,7 @@ from typing import Any
 TEMPLATE = """\
 import pytest
 from tests.pytest_eos import broken, broken_offsets, broken_promises as bad, broken_record_parts as parts
-from tests.pytest_eos import broken_sources as sources, leaking
+from tests.pytest_eos import broken_resumption as resuming, broken_sources as sources, leaking
 from tests.pytest_eos.counter import CounterConnector
 from pytest_eos import contracts
 from eosfw.builtin.isolation import ReadCommitted

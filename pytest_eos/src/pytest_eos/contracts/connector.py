@@ -7,7 +7,6 @@ import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,22 +18,31 @@ from eosfw.connectors import ExactlyOnceSupport
 from eosfw.errors import Problem
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
-from eosfw.runtime import End, connector_config
+from eosfw.runtime import connector_config
 from eosfw.text import quantity
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.process_resources import refuse_leftovers
+from pytest_eos.contracts.record_differences import first_difference
+from pytest_eos.contracts.resumption import (
+    by_partition,
+    committable,
+    other_tasks_resume_elsewhere,
+    places,
+    resumed_elsewhere,
+    task_counts_disagree,
+)
 from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import Offsets, TaskDriver, key_of
+from pytest_eos.contracts.task_driver import TaskDriver, key_of
+from pytest_eos.environment.clusters.cluster import runtime
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.options import SETTINGS
 from pytest_eos.environment.diagnostics.watchdog import watching
 from pytest_eos.harness import EosHarness
 
+_READ = pytest.StashKey[int]()
+"""How many records a task gave in the tests of a class so far, at most."""
 _LOOKS = 3
 """How often a connector looks at a source that stands still."""
-_READABLE = 200
-_RESUMES = 12
-"""From how many offsets of a source a fresh task is resumed."""
 
 
 class SourceConnectorContract:
@@ -57,8 +65,11 @@ class SourceConnectorContract:
                 f"TransactionBoundariesContract, which has every test of this contract and those for its ends"
             )
         patience = request.config.stash[SETTINGS].patience
-        with watching(request.node.parent.stash, driver.calls, patience, virtual=driver.virtual):
+        of_class = request.node.parent.stash
+        driver.read_before = of_class.get(_READ, 0)
+        with watching(of_class, driver.calls, patience, virtual=driver.virtual):
             yield driver
+        of_class[_READ] = max(driver.read_before, *(calls.records for calls in driver.calls.tasks), 0)
 
     # --- its declarations
 
@@ -112,35 +123,45 @@ class SourceConnectorContract:
         again = [dict(task_config) for task_config in driver.task_configs(3)]
 
         assert not odd, f"a share holds what is no text, {', '.join(sorted(odd))}: texts alone come back from the topic"
-        assert again == task_configs, f"asked twice, it splits its work in two ways: {_differing(task_configs, again)}"
+        assert again == task_configs, (
+            f"asked twice, it splits its work in two ways: {first_difference(task_configs, again)}"
+        )
         assert [json.loads(json.dumps(task_config)) for task_config in task_configs] == task_configs
 
     def test_no_source_partition_belongs_to_two_tasks(self, driver: TaskDriver, source: Source) -> None:
         """KIP-618: two tasks with one source partition overwrite each other's offsets."""
         owners: dict[str, list[int]] = {}
         for number, task_config in enumerate(driver.task_configs(3)):
-            records = driver.records(task_config, {}, source.most)
+            records = driver.records(task_config, {}, source.most, number=number)
             for partition in sorted({key_of(record.source_partition) for record in records}):
                 owners.setdefault(partition, []).append(number)
         twice = [f"{partition} belongs to tasks {who}" for partition, who in owners.items() if len(who) > 1]
+        remedy = "each record needs a `source_partition`" if "{}" in owners else "`task_configs` must give it to one"
 
-        assert not twice, f"two tasks own one source partition: {'; '.join(twice)}; `task_configs` must give it to one"
+        assert not twice, f"two tasks own one source partition: {'; '.join(twice)}; {remedy}"
 
     # --- its offsets
 
     def test_the_same_source_gives_the_same_records(self, driver: TaskDriver, source: Source) -> None:
         """A source that cannot be replayed can neither be verified nor resumed."""
-        first, second = (_by_partition(driver, source) for _ in range(2))
+        first, second = (by_partition(driver, source) for _ in range(2))
 
         assert first == second, (
             f"read again, the source gives other records, so whoever resumes repeats or loses some: "
-            f"{_differing(_flat(first), _flat(second))}"
+            f"{first_difference(_flat(first), _flat(second))}"
         )
         if not first and (elsewhere := _in_fresh_process(driver, source)):
             pytest.fail(
                 f"a task that was given no offset starts behind what earlier tasks of this process have read, and gives"
                 f" no record, where one in a fresh process gives {elsewhere}: it keeps its place in a class, a module"
                 f" or an object of this process; it must start from `context.offset(...)` alone",
+                pytrace=False,
+            )
+        if not first and driver.read_before:
+            pytest.fail(
+                f"a task that was given no offset gives no record, though one of an earlier test gave "
+                f"{driver.read_before:,}: it keeps its place somewhere else, say in a file, or takes records out of "
+                f"the source; it must start from `context.offset(...)` alone",
                 pytrace=False,
             )
         assert first, f"the source gives no record: give it properties under which it does. {driver.summary()}"
@@ -163,33 +184,37 @@ class SourceConnectorContract:
 
     def test_every_record_has_an_offset_of_its_own(self, driver: TaskDriver, source: Source) -> None:
         """The identity of a record is its source partition and source offset."""
-        for partition, records in _by_partition(driver, source).items():
-            first, *more = Counter(key_of(record.source_offset) for record in records).most_common()
-            assert first[1] == 1, (
-                f"offsets repeat within source partition {partition}: {first[1]} records have {first[0]}, "
-                f"and {sum(times > 1 for _, times in more)} other offsets repeat"
-            )
+        for partition, records in by_partition(driver, source).items():
+            if repeating := _repeating(partition, records):
+                pytest.fail(repeating, pytrace=False)
 
     def test_offsets_can_be_stored(self, driver: TaskDriver, source: Source) -> None:
         """OFF-01: flat mappings of primitives."""
         store = installed_plugins().offset_store()
-        for records in _by_partition(driver, source).values():
+        for records in by_partition(driver, source).values():
             stated = [(record.source_partition, record.source_offset) for record in records]
             assert len(store.encode("contract", "offsets", stated)) == len(stated), "an offset got lost"
 
     def test_a_task_resumes_right_behind_any_committed_offset(self, driver: TaskDriver, source: Source) -> None:
         """OFF-02: an offset ahead of its record loses the record, an offset behind it repeats the record."""
-        everything = _by_partition(driver, source)
+        everything = by_partition(driver, source)
         ends = committable(driver, source) if driver.ends_transactions else None
-        for partition, records in everything.items():
-            places = [at for at, one in enumerate(records) if ends is None or _place(one) in ends]
-            for at in (places[number] for number in sample(len(places))):
-                resumed = _by_partition(driver, source, committed(records[at])).get(partition, [])
-                rest = records[at + 1 :]
-                assert resumed[: len(rest)] == rest, (
-                    f"resumed behind {dict(records[at].source_offset)} of {partition}, it does not go on with the next "
-                    f"record: {_differing(rest, resumed)}"
-                )
+        ended = sum(map(len, everything.values())) < source.most
+        for records in everything.values():
+            behind = [at for at, one in enumerate(records) if ends is None or _place(one) in ends]
+            for number in places(len(behind), runtime()):
+                if wrong := resumed_elsewhere(driver, source, records, behind[number], ended=ended):
+                    pytest.fail(wrong, pytrace=False)
+
+    def test_source_partitions_are_the_same_for_any_number_of_tasks(self, driver: TaskDriver, source: Source) -> None:
+        """KIP-618: with another `tasks.max`, offsets and fencing must still be those of the same source partitions."""
+        if wrong := task_counts_disagree(driver, source):
+            pytest.fail(wrong, pytrace=False)
+
+    def test_a_task_goes_on_where_transactions_of_other_tasks_ended(self, driver: TaskDriver, source: Source) -> None:
+        """KIP-618: whoever owns a source partition now, and however far others have come."""
+        for wrong in other_tasks_resume_elsewhere(driver, source):
+            pytest.fail(wrong, pytrace=False)
 
     # --- its resources
 
@@ -205,7 +230,7 @@ class SourceConnectorContract:
         temporary.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
-        refuse_leftovers("a stopped task", temporary, lambda: _by_partition(driver, source))
+        refuse_leftovers("a stopped task", temporary, lambda: by_partition(driver, source))
 
     # --- its watch, for a connector that defines `start` or `watch`
 
@@ -271,29 +296,6 @@ class SourceConnectorContract:
         eos.assert_exactly_once(run, run.source_records())
 
 
-def committable(driver: TaskDriver, source: Source) -> set[tuple[str, str]]:
-    """The source partitions and offsets at which a transaction may end."""
-    ended = [
-        one.records
-        for task_config in driver.task_configs(1)
-        for one in driver.transactions(task_config, {}, source.most)
-        if one.end is not End.KEEP
-    ]
-    return {(partition, key_of(offset)) for records in ended for partition, (_, offset) in committed(*records).items()}
-
-
-def _place(record: SourceRecord) -> tuple[str, str]:
-    return key_of(record.source_partition), key_of(record.source_offset)
-
-
-def _by_partition(driver: TaskDriver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
-    found: dict[str, list[SourceRecord]] = {}
-    for task_config in driver.task_configs(1):
-        for record in driver.records(task_config, offsets or {}, source.most):
-            found.setdefault(key_of(record.source_partition), []).append(record)
-    return found
-
-
 def _in_fresh_process(driver: TaskDriver, source: Source) -> str:
     """How many records a task gives in a process that has read nothing yet; empty if none."""
     try:
@@ -303,28 +305,27 @@ def _in_fresh_process(driver: TaskDriver, source: Source) -> str:
     return quantity(len(there), "record") if there else ""
 
 
+def _place(record: SourceRecord) -> tuple[str, str]:
+    return key_of(record.source_partition), key_of(record.source_offset)
+
+
 def _flat(records: Mapping[str, list[SourceRecord]]) -> list[SourceRecord]:
     return [record for some in records.values() for record in some]
 
 
-def _differing(due: Sequence[object], given: Sequence[object]) -> str:
-    """The first index at which two lists differ, as text."""
-    pairs = enumerate(zip_longest(due, given, fillvalue="nothing"))
-    at, here, there = next((at, *pair) for at, pair in pairs if pair[0] != pair[1])
-    return f"number {at} is {_readable(there)}, not {_readable(here)}"
-
-
-def _readable(one: object) -> str:
-    if isinstance(one, SourceRecord):
-        return f"{one.value!r:.60} at {dict(one.source_offset)}"
-    return str(one)[:_READABLE]
-
-
-def committed(*records: SourceRecord) -> Offsets:
-    """The committed source offsets after these records."""
-    return {key_of(one.source_partition): (one.source_partition, one.source_offset) for one in records}
-
-
-def sample(count: int) -> list[int]:
-    """Some indexes of a list: the first, the last, others in between."""
-    return sorted({round(number * (count - 1) / (_RESUMES - 1)) for number in range(_RESUMES)}) if count else []
+def _repeating(partition: str, records: Sequence[SourceRecord]) -> str | None:
+    """Which source offset several records of a source partition have, with a remedy; None if there is none."""
+    first, *more = Counter(key_of(record.source_offset) for record in records).most_common()
+    if first[1] == 1:
+        return None
+    same = [record.source_offset for record in records if key_of(record.source_offset) == first[0]]
+    if not same[0]:
+        remedy = "give each record `source_partition` and `source_offset`"
+    elif len({id(offset) for offset in same}) < len(same):
+        remedy = "they share one mapping, which is changed behind each of them: make a new one for each record"
+    else:
+        remedy = "where one place of a source gives several records, number them in the offset, and resume in between"
+    return (
+        f"offsets repeat within source partition {partition}: {first[1]} records have {first[0]}, "
+        f"and {sum(times > 1 for _, times in more)} other offsets repeat; {remedy}"
+    )

@@ -17,7 +17,7 @@ from itertools import zip_longest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
-from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.contracts.task_driver import TaskDriver, key_of
 from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
@@ -32,12 +32,9 @@ def fingerprint(record: SourceRecord) -> str:
 
 
 def fingerprints(driver: TaskDriver, most: int) -> list[str]:
-    """The fingerprints of a source's records, read by one task."""
-    return [
-        fingerprint(record)
-        for task_config in driver.task_configs(1)
-        for record in driver.records(task_config, {}, most)
-    ]
+    """The fingerprints of a source's records, read by one task; each source partition has an order of its own."""
+    records = [record for task_config in driver.task_configs(1) for record in driver.records(task_config, {}, most)]
+    return [fingerprint(record) for record in sorted(records, key=lambda one: key_of(one.source_partition))]
 
 
 def fingerprints_in_subprocess(

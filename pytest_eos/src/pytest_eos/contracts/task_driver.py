@@ -12,11 +12,11 @@ from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.parts import CONVERTERS
 from eosfw.connectors import OffsetReader, SourceConnector, SourceTask, TransactionContext, watches_source
-from eosfw.errors import RetriableError, TaskFailedError
+from eosfw.errors import RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import unread_metrics
 from eosfw.plugin_metrics import PluginMetrics
-from eosfw.records import SourceOffset, SourcePartition, SourceRecord
+from eosfw.records import LogBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime import (
     Boundary,
     BoundaryError,
@@ -53,9 +53,12 @@ class _Context:
     record_offsets: bool = True
     metrics: PluginMetrics = field(default_factory=unread_metrics)
     notices: list[str] = field(default_factory=list)
+    asked: list[SourcePartition] = field(default_factory=list)
+    """The source partitions whose offsets the task asked for."""
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
         """The committed source offset of a partition."""
+        self.asked.append(dict(partition))
         found = self.offsets.get(key_of(partition))
         return None if found is None else found[1]
 
@@ -100,6 +103,8 @@ class Transaction(NamedTuple):
 
     records: list[SourceRecord]
     end: End
+    positions: list[tuple[SourcePartition, SourceOffset]]
+    """What is committed with it, in the order of reading: the last entry for a source partition counts."""
 
 
 class TaskDriver:
@@ -109,6 +114,10 @@ class TaskDriver:
         self.calls = CallLog()
         self._made: list[SourceTask] = []
         """The tasks, kept so that garbage collection does not release what `stop` must release."""
+        self.asked: Sequence[SourcePartition] = ()
+        """The source partitions whose offsets the last task asked for."""
+        self.read_before = 0
+        """How many records a task of an earlier driver gave, if somebody has noted it."""
         self.connector, self._runtime = record_tasks(connector, self.calls), runtime
         self._config = connector_config(connector, "contract", properties)
 
@@ -138,7 +147,13 @@ class TaskDriver:
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """The configs of the tasks."""
-        return self.connector.task_configs(self._config, max_tasks)
+        try:
+            return self.connector.task_configs(self._config, max_tasks)
+        except Exception as why:
+            raise TaskFailedError(
+                f"`task_configs` fails with tasks.max={max_tasks}: {described(why)}. If that is for the number: it is "
+                f"a limit, so make fewer tasks, with larger shares"
+            ) from why
 
     def watches(self, looks: int) -> list[Watch]:
         """A watch of the source by the connector, which looks so often; none if it does not watch."""
@@ -152,59 +167,81 @@ class TaskDriver:
             self.connector.stop()
         return [watch]
 
-    def records(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
+    def records(
+        self,
+        task_config: Mapping[str, str],
+        offsets: Offsets,
+        most: int,
+        *,
+        number: int = 0,
+        record_offsets: bool = True,
+    ) -> list[SourceRecord]:
         """The records that a fresh task returns from these offsets, at most that many, without aborted ones."""
-        kept = [one.records for one in self.transactions(task_config, offsets, most) if one.end is not End.ABORT]
+        found = self.transactions(task_config, offsets, most, number=number, record_offsets=record_offsets)
+        kept = [one.records for one in found if one.end is not End.ABORT]
         return [record for records in kept for record in records][:most]
 
-    def transactions(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[Transaction]:
-        """The transactions of a fresh task, by its own boundaries or one for each poll."""
+    def transactions(
+        self,
+        task_config: Mapping[str, str],
+        offsets: Offsets,
+        most: int,
+        *,
+        number: int = 0,
+        record_offsets: bool = True,
+    ) -> list[Transaction]:
+        """The transactions of a fresh task, by its own boundaries or one for each poll; its number is for its id."""
         boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
-        found: list[Transaction] = []
-        current: list[SourceRecord] = []
+        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        task_id = ConnectorTaskId(_TASK.connector, number)
+        context = _Context(task_id, _read_back(offsets), requested, record_offsets=record_offsets)
+        found = [Transaction([], End.KEEP, [])]
         count = 0
-        with self._started(task_config, offsets, boundary) as task:
-            for polled in self._polled(task, boundary):
+        with self._started(task_config, context) as task:
+            for polled in self._polled(task, boundary, record_offsets=record_offsets):
                 for piece, end in self._split(polled, boundary):
-                    current += piece
+                    found[-1].records.extend(record for batch in piece for record in batch.records())
+                    found[-1].positions.extend(position for batch in piece for position in batch.positions)
                     if end is not End.KEEP:
-                        found.append(Transaction(current, end))
-                        current = []
+                        found[-1:] = [found[-1]._replace(end=end), Transaction([], End.KEEP, [])]
                 count += sum(map(len, polled))
                 if count >= most:
                     break
-        return [*found, Transaction(current, End.KEEP)]
+        return found
 
     @contextmanager
-    def _started(self, task_config: Mapping[str, str], offsets: Offsets, boundary: Boundary) -> Iterator[SourceTask]:
+    def _started(self, task_config: Mapping[str, str], context: _Context) -> Iterator[SourceTask]:
         task = self.connector.task()
         self._made.append(task)
-        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        self.asked = context.asked
         try:
             task.start(
                 Config(task_config, task_config) if task.config is None else task.config.parse(task_config, "contract"),
-                _Context(_TASK, offsets, requested),
+                context,
             )
             yield task
         finally:
             task.stop()
 
-    def _polled(self, task: SourceTask, boundary: Boundary) -> Iterator[Sequence[PollBatch]]:
+    def _polled(self, task: SourceTask, boundary: Boundary, *, record_offsets: bool) -> Iterator[Sequence[PollBatch]]:
         idle_since = self._runtime.now()
         while True:
-            polled = _poll(task, any_data=self._changes_records)
+            polled = _poll(task, any_data=self._changes_records, record_offsets=record_offsets)
             some = has_records(polled)
-            at_end = None if some else task.at_end()
+            # As in a worker: a source whose poll failed is neither idle nor at its end.
+            at_end = None if some or self.calls.tasks[-1].failing else task.at_end()
             if some:
                 idle_since = self._runtime.now()
             yield polled
-            if at_end or self._runtime.now() - idle_since > PATIENCE:
+            idle = self._runtime.now() - idle_since
+            if at_end or idle > PATIENCE:
                 self._refuse_failing()
                 with _own_faults():
                     boundary.at_end()
                 return
             if not some:
-                self._runtime.sleep(0.01)
+                # Longer and longer, as a worker: where time is virtual, a poll that waits takes real time each time.
+                self._runtime.sleep(max(0.01, idle / 10))
 
     def _refuse_failing(self) -> None:
         calls = self.calls.tasks[-1]
@@ -213,10 +250,9 @@ class TaskDriver:
 
             pytest.fail(f"polls of task {_TASK} fail: {calls.failures()}", pytrace=False)
 
-    def _split(self, polled: Sequence[PollBatch], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:
+    def _split(self, polled: Sequence[PollBatch], boundary: Boundary) -> Iterator[tuple[Sequence[PollBatch], End]]:
         with _own_faults():
-            for piece, end in split(polled, boundary, self._runtime.now):
-                yield [record for batch in piece for record in batch.records()], end
+            yield from split(polled, boundary, self._runtime.now)
 
 
 @contextmanager
@@ -227,11 +263,22 @@ def _own_faults() -> Iterator[None]:
         raise TaskFailedError(f"task {_TASK}: {error}") from None
 
 
-def _poll(task: SourceTask, *, any_data: bool) -> Sequence[PollBatch]:
+def _read_back(offsets: Offsets) -> Offsets:
+    """Offsets as a worker reads them from the topic: plain values, whatever types a task stated."""
+    if not offsets:
+        return offsets
+    store = installed_plugins().offset_store()
+    records = store.encode(_TASK.connector, "offsets", list(offsets.values()))
+    keys, values = ([getattr(one, part) for one in records] for part in ("key", "value"))
+    places, stamps = list(range(len(records))), [0] * len(records)
+    return store.decode(_TASK.connector, [LogBatch("offsets", 0, places, keys, values, stamps)])
+
+
+def _poll(task: SourceTask, *, any_data: bool, record_offsets: bool) -> Sequence[PollBatch]:
     try:
         polled = read_poll_result(task.poll(), _TASK, any_data=any_data)
     except RetriableError:
         return ()
-    if any(batch.source_offsets is None for batch in polled):
+    if record_offsets and any(batch.source_offsets is None for batch in polled):
         raise TaskFailedError(offsets_lacking(_TASK))
     return polled
