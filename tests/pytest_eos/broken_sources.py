@@ -127,3 +127,34 @@ class LooksAround(CounterConnector):
         if self.streams != self.seen:
             self.context.request_task_reconfiguration()
         return 0.5
+
+
+class JudgesOffsets(CounterConnector):
+    """Sound: takes the offsets of its tasks, and None, again and again."""
+
+    def alter_offsets(self, config, offsets):
+        for _, offset in offsets:
+            if offset is not None and not isinstance(offset.get("next"), int):
+                raise ValueError("an offset has a whole number as `next`")
+        return True
+
+
+class RefusesOwn(CounterConnector):
+    """Expects offsets that its tasks had in an earlier version."""
+
+    def alter_offsets(self, config, offsets):
+        return all(offset is None or offset["position"] for _, offset in offsets)
+
+
+class NeverForgets(CounterConnector):
+    """Has not thought of offsets that are reset."""
+
+    def alter_offsets(self, config, offsets):
+        return all(offset["next"] for _, offset in offsets)
+
+
+class TakesAnyOffset(CounterConnector):
+    """Judges nothing."""
+
+    def alter_offsets(self, config, offsets):
+        return True

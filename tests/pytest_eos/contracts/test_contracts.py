@@ -139,6 +139,27 @@ CASES = [
         "watch_ends_when_it_is_stopped",
         "*a stopped watch of the source left behind: thread 'poll-tables'*",
     ),
+    (
+        CONNECTOR,
+        "source",
+        "sources.RefusesOwn",
+        "offsets_can_be_altered",
+        "`alter_offsets` refuses {'next': 1} of {'stream': 's0'}, which a task has stated: KeyError: 'position'*",
+    ),
+    (
+        CONNECTOR,
+        "source",
+        "sources.NeverForgets",
+        "offsets_can_be_altered",
+        "`alter_offsets` refuses to forget {'stream': 's0'}, which a task has stated: TypeError: *",
+    ),
+    (
+        CONNECTOR,
+        "source",
+        "sources.TakesAnyOffset",
+        "offsets_can_be_altered",
+        "`alter_offsets` takes the offset {'eos.no.such.offset': 'nonsense'} of {'stream': 's0'}, which no task *",
+    ),
     (STORE, "store", "bad.SharedKeys", "connectors_do_not_see_each_other", "*they share one topic*"),
     (
         STORE,
@@ -297,6 +318,13 @@ def test_a_connector_that_watches_a_source_that_stands_still_keeps_its_promises(
     result = run(pytester, CONNECTOR, *tests, source="sources.LooksAround")
 
     assert result.parseoutcomes().get("passed", 0) == 2
+
+
+def test_a_connector_that_judges_altered_offsets_keeps_its_promises(pytester):
+    """It takes what its tasks state, and None, and refuses what they could not start from."""
+    result = run(pytester, CONNECTOR, "offsets_can_be_altered", source="sources.JudgesOffsets")
+
+    assert result.parseoutcomes().get("passed", 0) == 1
 
 
 def test_a_capability_that_does_not_exist_is_refused_with_the_nearest_name(pytester):

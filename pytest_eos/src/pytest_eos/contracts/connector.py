@@ -14,12 +14,13 @@ import pytest
 
 from eosfw.concurrency import Runtime
 from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.connectors import ExactlyOnceSupport
+from eosfw.connectors import AltersOffsets, ExactlyOnceSupport
 from eosfw.errors import Problem
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
 from eosfw.runtime import connector_config
 from eosfw.text import quantity
+from pytest_eos.contracts.altered_offsets import altered_wrongly
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.process_resources import refuse_leftovers
 from pytest_eos.contracts.record_differences import first_difference
@@ -215,6 +216,15 @@ class SourceConnectorContract:
         """KIP-618: whoever owns a source partition now, and however far others have come."""
         for wrong in other_tasks_resume_elsewhere(driver, source):
             pytest.fail(wrong, pytrace=False)
+
+    def test_its_offsets_can_be_altered_to_those_that_it_states_alone(self, driver: TaskDriver, source: Source) -> None:
+        """What `alter_offsets`, which a connector may leave out, lets pass is where the next task starts."""
+        connector = source.connector()
+        if isinstance(connector, AltersOffsets):
+            config = connector_config(connector, "contract", source.texts)
+            records = _flat(by_partition(driver, source))
+            if records and (wrong := altered_wrongly(connector, config, records)):
+                pytest.fail(wrong, pytrace=False)
 
     # --- its resources
 
