@@ -54,6 +54,17 @@ def test_a_poll_that_blocks_in_virtual_time_fails_naming_its_line(pytester):
     assert result.duration < LONG / 4
 
 
+def test_a_task_in_its_first_poll_is_not_taken_for_the_one_before_it():
+    """A slow source is read again and again by tasks of one name, each of which a look may find in a first poll."""
+    log, seen = CallLog(), []
+    for _ in range(2):
+        task = UnknownEnd.task()
+        task.poll = lambda: seen.append(log.progress()) or []
+        log.record_task(task).poll()
+
+    assert seen[0] != seen[1]
+
+
 def test_a_signal_that_comes_while_another_is_handled_changes_nothing(monkeypatch):
     """Until a call has ended it is signalled again and again."""
     debugged, again = watchdog._debugged, [watchdog._SIGNAL]

@@ -129,9 +129,11 @@ class CallLog:
         polled = [calls for calls in self.tasks if calls.polls] or self.tasks
         return "; ".join(map(str, polled[-most:])) or "no task was made"
 
-    def progress(self) -> tuple[tuple[str, int], ...]:
-        """Every call that has not returned, with a count; two equal results mean that none has made progress."""
-        return tuple((calls.name, calls.calls) for calls in list(self.tasks) if calls.calling is not None)
+    def progress(self) -> tuple[tuple[int, int], ...]:
+        """Every call that has not returned, by task, with a count; two equal results mean that none made progress."""
+        # By position: of two tasks with one name, the second may be in its first poll when the next look comes.
+        tasks = enumerate(list(self.tasks))
+        return tuple((number, calls.calls) for number, calls in tasks if calls.calling is not None)
 
     def blocked(self) -> TaskCalls | None:
         """The last task with a call that has not returned."""
