@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_eos.contracts.config_provider import ConfigProviderContract, ProvidedValues
     from pytest_eos.contracts.connector import SourceConnectorContract
     from pytest_eos.contracts.fencer import FencerContract
+    from pytest_eos.contracts.growing import GrowingSourceContract
     from pytest_eos.contracts.isolation_reader import IsolationReaderContract
     from pytest_eos.contracts.membership import MembershipContract
     from pytest_eos.contracts.metrics_reporter import MetricsReporterContract, ReportedMetrics
@@ -36,6 +37,7 @@ __all__ = [
     "ConverterContract",
     "DeadlineContract",
     "FencerContract",
+    "GrowingSourceContract",
     "HeaderConverterContract",
     "IsolationReaderContract",
     "JudgedOverrides",
@@ -65,6 +67,7 @@ _HOMES = {
     "ConverterContract": "records.converter",
     "DeadlineContract": "backends.deadlines",
     "FencerContract": "fencer",
+    "GrowingSourceContract": "growing",
     "HeaderConverterContract": "records.header_converter",
     "IsolationReaderContract": "isolation_reader",
     "JudgedOverrides": "client_config_override_policy",

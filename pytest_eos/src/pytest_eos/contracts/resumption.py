@@ -35,7 +35,7 @@ class Reading:
 
     def kept(self) -> Partitions:
         """The records by source partition, without those of aborted transactions."""
-        return _by_partition(_kept(one for task in self.tasks for one in task))
+        return partitions_of(_kept(one for task in self.tasks for one in task))
 
 
 def read(
@@ -51,7 +51,7 @@ def read(
 
 def by_partition(driver: TaskDriver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
     """The records that a fresh task returns from these offsets, by source partition."""
-    return _by_partition(
+    return partitions_of(
         record
         for task_config in driver.task_configs(1)
         for record in driver.records(task_config, offsets or {}, source.most)
@@ -164,7 +164,7 @@ def _compare(
     done = [one for task, count in zip(reading.tasks, counts, strict=True) for one in task[:count]]
     left = [one for task, count in zip(reading.tasks, counts, strict=True) for one in task[count:]]
     offsets = {key_of(partition): (partition, offset) for one in done for partition, offset in one.positions}
-    due = _by_partition(_kept(left))
+    due = partitions_of(_kept(left))
     again = read(driver, source.most, after, offsets, record_offsets=record_offsets)
     found, whole = again.kept(), reading.ended and again.ended
     for partition in sorted(due.keys() | found.keys() if whole else due.keys() & found.keys()):
@@ -208,7 +208,8 @@ def _kept(transactions: Iterable[Transaction]) -> Iterator[SourceRecord]:
     return (record for one in transactions if one.end is not End.ABORT for record in one.records)
 
 
-def _by_partition(records: Iterable[SourceRecord]) -> dict[str, list[SourceRecord]]:
+def partitions_of(records: Iterable[SourceRecord]) -> dict[str, list[SourceRecord]]:
+    """Records by source partition."""
     found: dict[str, list[SourceRecord]] = {}
     for record in records:
         found.setdefault(key_of(record.source_partition), []).append(record)

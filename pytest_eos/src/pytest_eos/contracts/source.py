@@ -17,13 +17,15 @@ class Source:
     """A connector with properties with which it has records; `most` bounds an endless source.
 
     A connector that supports its own transaction boundaries uses them (`transaction.boundary=connector`), unless the
-    properties say otherwise; `transaction_ends` then says whether a transaction must end after a record.
+    properties say otherwise; `transaction_ends` then says whether a transaction must end after a record. `grow`
+    adds records to the source, for `GrowingSourceContract`.
     """
 
     connector: type[SourceConnector]
     properties: Mapping[str, object] = field(default_factory=dict)
     most: int = 200
     transaction_ends: Callable[[SourceRecord], bool] | None = None
+    grow: Callable[[], None] | None = None
 
     @property
     def given(self) -> dict[str, object]:

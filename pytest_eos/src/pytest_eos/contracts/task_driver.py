@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -195,18 +195,35 @@ class TaskDriver:
         requested = boundary if isinstance(boundary, RequestedBoundary) else None
         task_id = ConnectorTaskId(_TASK.connector, number)
         context = _Context(task_id, _read_back(offsets), requested, record_offsets=record_offsets)
+        with self._started(task_config, context) as task:
+            return self._read(task, boundary, most, record_offsets=record_offsets)
+
+    def transactions_around(
+        self, task_config: Mapping[str, str], change: Callable[[], None], most: int
+    ) -> tuple[list[Transaction], list[Transaction]]:
+        """The transactions of a fresh task up to its end, and those behind a change of the source at that moment."""
+        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
+        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        with self._started(task_config, _Context(_TASK, {}, requested)) as task:
+            before = self._read(task, boundary, most, record_offsets=True)
+            change()
+            # A task need not look for more at once, so its `at_end` says nothing right behind the change.
+            return before, self._read(task, boundary, most, record_offsets=True, whole_patience=True)
+
+    def _read(
+        self, task: SourceTask, boundary: Boundary, most: int, *, record_offsets: bool, whole_patience: bool = False
+    ) -> list[Transaction]:
         found = [Transaction([], End.KEEP, [])]
         count = 0
-        with self._started(task_config, context) as task:
-            for polled in self._polled(task, boundary, record_offsets=record_offsets):
-                for piece, end in self._split(polled, boundary):
-                    found[-1].records.extend(record for batch in piece for record in batch.records())
-                    found[-1].positions.extend(position for batch in piece for position in batch.positions)
-                    if end is not End.KEEP:
-                        found[-1:] = [found[-1]._replace(end=end), Transaction([], End.KEEP, [])]
-                count += sum(map(len, polled))
-                if count >= most:
-                    break
+        for polled in self._polled(task, boundary, record_offsets=record_offsets, whole_patience=whole_patience):
+            for piece, end in self._split(polled, boundary):
+                found[-1].records.extend(record for batch in piece for record in batch.records())
+                found[-1].positions.extend(position for batch in piece for position in batch.positions)
+                if end is not End.KEEP:
+                    found[-1:] = [found[-1]._replace(end=end), Transaction([], End.KEEP, [])]
+            count += sum(map(len, polled))
+            if count >= most:
+                break
         return found
 
     @contextmanager
@@ -223,7 +240,9 @@ class TaskDriver:
         finally:
             task.stop()
 
-    def _polled(self, task: SourceTask, boundary: Boundary, *, record_offsets: bool) -> Iterator[Sequence[PollBatch]]:
+    def _polled(
+        self, task: SourceTask, boundary: Boundary, *, record_offsets: bool, whole_patience: bool
+    ) -> Iterator[Sequence[PollBatch]]:
         idle_since = self._runtime.now()
         while True:
             polled = _poll(task, any_data=self._changes_records, record_offsets=record_offsets)
@@ -234,7 +253,7 @@ class TaskDriver:
                 idle_since = self._runtime.now()
             yield polled
             idle = self._runtime.now() - idle_since
-            if at_end or idle > PATIENCE:
+            if (at_end and not whole_patience) or idle > PATIENCE:
                 self._refuse_failing()
                 with _own_faults():
                     boundary.at_end()
