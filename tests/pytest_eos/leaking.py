@@ -42,6 +42,26 @@ class Everything(CounterTask):
         OVER.wait()
 
 
+@connector()
+class ReadsOn(CounterTask):
+    """Its thread ends once everything was taken, and not with `stop`."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        self.taken = threading.Event()
+        threading.Thread(target=self.prefetch, name=PREFETCH, daemon=True).start()
+
+    def prefetch(self) -> None:
+        while not (self.taken.wait(0.01) or OVER.is_set()):
+            pass
+
+    def at_end(self) -> bool:
+        ended = super().at_end()
+        if ended:
+            self.taken.set()
+        return ended
+
+
 class CachingTask(CounterTask):
     """Holds something for all tasks of the process, once."""
 

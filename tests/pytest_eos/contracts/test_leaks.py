@@ -60,6 +60,14 @@ def test_leaks_of_a_stopped_task_are_named(pytester):
     assert [kind for kind in NAMED if not matching(line.removeprefix(start).split("; "), kind)] == []
 
 
+def test_what_ends_only_with_the_source_is_named(pytester):
+    """A worker stops most tasks long before their sources end."""
+    result = contract(pytester, "ReadsOn")
+
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["a stopped task left behind: thread 'prefetch' (daemon) in prefetch *"])
+
+
 def test_resources_shared_by_all_tasks_are_no_leak(pytester):
     """A pool that the first task makes stays for the others."""
     result = contract(pytester, "Caching")
