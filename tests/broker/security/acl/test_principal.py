@@ -10,13 +10,15 @@ from eosfw_memory.server.security.principal import ANONYMOUS, principal_of_certi
 @pytest.mark.parametrize(
     ("subject", "principal"),
     [
-        ((), ANONYMOUS),
+        ((), "User:"),
         (
             ((("organizationName", "eosfw"),), (("organizationalUnitName", "tests"),), (("commonName", "alice"),)),
             "User:CN=alice,OU=tests,O=eosfw",
         ),
         (((("commonName", 'a,b="c" #1;'),),), 'User:CN=a\\,b\\=\\"c\\" \\#1\\;'),
         (((("commonName", "é"),), (("emailAddress", "a@b.c"),)), "User:1.2.840.113549.1.9.1=#16056140622e63,CN=é"),
+        (((("emailAddress", "a" * 300),),), f"User:1.2.840.113549.1.9.1=#1682012c{'61' * 300}"),
+        (((("emailAddress", "a" * 128),),), f"User:1.2.840.113549.1.9.1=#168180{'61' * 128}"),
         (((("commonName", "  x "),),), "User:CN=\\ \\ x\\ "),
         (((("commonName", "x"), ("userId", "u")), (("domainComponent", "org"),)), "User:DC=org,CN=x+UID=u"),
     ],

@@ -21,6 +21,8 @@ _SHORT: Final = {
 }
 _EMAIL: Final = "1.2.840.113549.1.9.1"
 _IA5_STRING: Final = 0x16
+_LONG_FORM: Final = 0x80
+"""From this length on DER writes the count of the length's bytes first, with this bit."""
 _SPECIAL: Final = re.compile(r'[,=+<>#;"\\]|^ +| +$')
 _Rdn: TypeAlias = Sequence[tuple[str, str]]
 
@@ -37,8 +39,8 @@ def name_of(principal: str) -> str:
 
 def principal_of_certificate(certificate: Mapping[str, Any] | None) -> str:
     """The principal of the owner of a certificate, as Python's `getpeercert` shows it; ANONYMOUS without one."""
-    subject: Iterable[_Rdn] = (certificate or {}).get("subject", ())
-    return user(_rfc2253(subject)) if subject else ANONYMOUS
+    # A certificate may have an empty subject, for its names stand elsewhere: Kafka's principal has an empty name then.
+    return user(_rfc2253(certificate["subject"])) if certificate else ANONYMOUS
 
 
 def _rfc2253(subject: Iterable[_Rdn]) -> str:
@@ -50,8 +52,15 @@ def _rfc2253(subject: Iterable[_Rdn]) -> str:
 def _attribute(kind: str, value: str) -> str:
     if kind == "emailAddress":  # RFC 2253 has no name for it, so its number and its bytes in DER stand there
         text = value.encode()
-        return f"{_EMAIL}=#{bytes((_IA5_STRING, len(text))).hex()}{text.hex()}"
+        return f"{_EMAIL}=#{bytes((_IA5_STRING, *_der_length(len(text)))).hex()}{text.hex()}"
     return f"{_SHORT.get(kind, kind)}={_escaped(value)}"
+
+
+def _der_length(length: int) -> bytes:
+    if length < _LONG_FORM:
+        return bytes((length,))
+    digits = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    return bytes((_LONG_FORM | len(digits), *digits))
 
 
 def _escaped(value: str) -> str:
