@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -17,7 +18,7 @@ from eosfw.security import TokenProvider
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.contracts.backends.harness import BackendHarness, commit
 from secured_kafka import Authority
-from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint
+from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint, unsecured_token
 
 WAIT = 30.0
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
@@ -147,6 +148,19 @@ def test_a_token_is_kept_until_most_of_its_life_is_over_or_a_broker_refuses_it(
     provider.token(WAIT)
 
     assert (asked, len(endpoint.asked)) == ([1, 1, 2, 2], 3)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), float("nan")], ids=["beyond", "below", "no number"])
+def test_a_life_that_is_no_number_of_seconds_is_one_that_is_not_known(endpoint: TokenEndpoint, number: float) -> None:
+    """SEC-30: the token is used, and another one asked for with the next connection."""
+    provider = TokenProvider(OAuthBearerSettings(endpoint.url, CLIENT_ID, SECRET), ThreadRuntime())
+    for answer in ({"expires_in": number}, {"access_token": unsecured_token(exp=number)}):
+        endpoint.answer = (200, {}, json.dumps({"access_token": unsecured_token(), **answer}).encode())
+        asked = len(endpoint.asked)
+
+        assert provider.token(WAIT)
+        assert provider.token(WAIT)
+        assert len(endpoint.asked) == asked + 2
 
 
 def test_other_machines_are_not_served_where_anybody_can_write_a_token(tmp_path: Path) -> None:

@@ -101,17 +101,18 @@ def _token(settings: OAuthBearerSettings, body: bytes) -> AccessToken:
         raise SaslAuthenticationError(
             f"{_endpoint(settings)} answered without an access_token: is it the token endpoint of an OpenID provider?"
         )
-    lifetime = answer.get("expires_in")
-    return AccessToken(value, max(0.0, float(lifetime)) if isinstance(lifetime, int | float) else _lifetime(value))
+    return AccessToken(value, _lifetime(answer.get("expires_in"), value))
 
 
-def _lifetime(token: str) -> float:
-    """The whole life of a JWT, by its own claims."""
+def _lifetime(expires_in: object, token: str) -> float:
+    """How long a token lives, as the endpoint says, else by the claims of a JWT; 0 where no number says so."""
     parts = token.split(".")
     try:
+        if isinstance(expires_in, int | float):
+            return max(0.0, float(expires_in))
         claims = _object(base64.urlsafe_b64decode(parts[1] + "==")) if len(parts) > 1 else {}
         return max(0.0, float(claims["exp"]) - float(claims["iat"]))
-    except (binascii.Error, KeyError, TypeError, ValueError):
+    except (binascii.Error, KeyError, TypeError, ValueError, OverflowError):
         return 0.0
 
 
