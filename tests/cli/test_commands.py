@@ -199,7 +199,10 @@ def test_a_port_in_use_is_named(command) -> None:
         (["--property", "listeners=PLAINTEXT://127.0.0.1:9999"], "--listen"),
         (["--data-dir", ""], "name a directory"),
         (["--client-properties", "file"], "a client needs none without --tls auto"),
-        (["--tls", "auto", "--client-properties", "/nowhere/file"], "/nowhere/file: No such file"),
+        (
+            ["--listen", "127.0.0.1:0", "--tls", "auto", "--client-properties", "/nowhere/file"],
+            "/nowhere/file: No such file",
+        ),
         (["--users", "/nowhere/users", "--listen", "127.0.0.1:0"], "/nowhere/users cannot be read: No such file"),
         (["--users", "users", "--listen", "PLAINTEXT://127.0.0.1:0"], "no listener has SASL"),
         (["--listen", "SSL://127.0.0.1:0"], "listener SSL needs a certificate"),

@@ -145,7 +145,8 @@ def test_worker_with_bad_properties_ends_with_one_sentence(command, tmp_path, te
 def test_worker_with_a_client_property_of_no_meaning_ends_with_one_sentence(command, served, tmp_path) -> None:
     """What its clients would be made with is checked before any of them."""
     path = tmp_path / "worker.properties"
-    path.write_text(f"bootstrap.servers={served}\ngroup.id=g\nconsumer.isolation.level=serializable\n")
+    listening = "listeners=http://127.0.0.1:0"
+    path.write_text(f"bootstrap.servers={served}\ngroup.id=g\n{listening}\nconsumer.isolation.level=serializable\n")
     run = command("worker", path, "--backend", "memory")
     assert run.end() == 3, run.err()
     (line,) = run.err().splitlines()

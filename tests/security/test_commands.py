@@ -88,6 +88,7 @@ def write_files(tmp_path: Path, properties: Mapping[str, str]) -> Path:
     (tmp_path / "flow.toml").write_text(PIPELINE.format(folder=tmp_path, properties=lines))
     worker = {
         "group.id": "team",
+        "listeners": "http://127.0.0.1:0",
         "config.providers": "file",
         "config.providers.file.class": "FileConfigProvider",
         "config.providers.file.param.allowed.paths": str(tmp_path),
