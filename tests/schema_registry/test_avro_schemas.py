@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eosfw.data import INT32, INT64, STRING, Schema, fitted, map_of, struct
+from eosfw.data import DATE, INT8, INT32, INT64, STRING, TIMESTAMP, Schema, decimal, fitted, map_of, struct
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm
 from eosfw_schema_registry.avro.names import scrubbed
@@ -71,6 +71,21 @@ def test_two_types_of_one_name_are_refused() -> None:
 
     named = struct({"a": map_of(INT32, STRING), "b": replace(map_of(INT32, INT64), name="org.example.Totals")})
     assert '"name":"Totals","namespace":"org.example"' in schema_text(avro_schema(form({}), named))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (map_of(INT32, decimal(2)), map_of(INT32, decimal(4))),
+        (map_of(INT32, INT8), map_of(INT32, INT32)),
+        (map_of(INT32, STRING), map_of(DATE, STRING)),
+        (struct({"at": INT64}, "N"), struct({"at": TIMESTAMP}, "N")),
+    ],
+)
+def test_two_types_of_one_name_whose_bytes_mean_something_else_are_refused(first: Schema, second: Schema) -> None:
+    """CNV-10: the values of the second one would be read as those of the first, such as 1.0000 as 100.00."""
+    with pytest.raises(DataError, match=r"two parts of the schema are types of Avro with the name \w+, and differ"):
+        schema_text(avro_schema(form({}), struct({"a": first, "b": second})))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ _TYPE_NAMES: Final = (
     "string",
 )
 _NULL: Final = {"type": "null"}
+_DECISIVE: Final = ("type", "name", "size", "symbols", "logicalType", "scale", "connect.type", "connect.name")
+"""What beside its parts says how a value is written, or what its bytes are when it is read."""
 
 
 def schema_text(avro: Any) -> str:
@@ -67,12 +69,12 @@ def _members(
 
 
 def _bare(avro: Any) -> Any:
-    """What of a schema decides how values are written."""
+    """What of a schema decides how values are written and read."""
     if isinstance(avro, list):
         return [_bare(one) for one in avro]
     fields = [(one["name"], _bare(one["type"])) for one in avro.get("fields", ())]
     parts = [_bare(avro[name]) for name in ("items", "values") if name in avro]
-    return avro["type"], avro.get("name"), avro.get("size"), avro.get("symbols"), fields, parts
+    return [avro.get(name) for name in _DECISIVE], fields, parts
 
 
 def record_name(avro: Any) -> str | None:
