@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -113,6 +113,42 @@ def test_what_another_try_would_not_mend_is_an_error_of_the_record(made, propert
     converter = made(schema=json.dumps(SCHEMA), **properties)
     with pytest.raises(ValueError, match=message):
         converter.from_connect_data("orders", None, value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("int", 1.5), ("int", 2**40), ("int", True), ("double", True), ("boolean", "false"), ("boolean", 2)],
+)
+def test_a_value_without_a_schema_never_becomes_another_one(made, kind, value):
+    """CNV-17: the library would write 1 for 1.5, true for any text, and ints that no reader in Java takes."""
+    fields = [{"name": "id", "type": kind}]
+    converter = made(schema=json.dumps({"type": "record", "name": "Order", "fields": fields}))
+    with pytest.raises(DataError, match=rf"^field 'Order.id' is of type \w+; its Avro schema wants {kind}$"):
+        converter.from_connect_data("orders", None, {"id": value})
+
+
+NODE = {
+    "type": "record",
+    "name": "Node",
+    "fields": [
+        {"name": "counts", "type": {"type": "map", "values": {"type": "array", "items": "int"}}},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}, "default": 0},
+        {"name": "below", "type": {"type": "array", "items": "Node"}},
+    ],
+}
+
+
+def test_parts_of_a_value_without_a_schema_never_become_others(made):
+    """CNV-17: in arrays, maps and types that hold themselves."""
+    converter = made(schema=json.dumps(NODE))
+    day = date(2026, 1, 2)
+    value = {"counts": {"a": [1, -(2**31)]}, "day": day, "below": [{"counts": {}, "below": []}]}
+    wanted = value | {"below": [{"counts": {}, "day": date(1970, 1, 1), "below": []}]}
+    assert read(converter.from_connect_data("orders", None, value), NODE) == (1, wanted)
+
+    for wrong in (value | {"counts": {"a": [1.5]}}, value | {"below": [{"counts": {"a": [2**31]}, "below": []}]}):
+        with pytest.raises(DataError):
+            converter.from_connect_data("orders", None, wrong)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import Any
 
 from eosfw.errors import DataError
+from eosfw_schema_registry.avro.type_check import type_check
 
 Encoder = Callable[[Any], bytes]
 
@@ -25,6 +26,18 @@ def parsed_schema(texts: Sequence[str]) -> Any:
 
 def encoder(parsed: Any) -> Encoder:
     """Writes data of Python by an Avro schema; DataError, with the name of the field, for what does not fit."""
+    write, has_types = _writer(parsed), type_check(parsed)
+
+    def encode(value: Any) -> bytes:
+        if not has_types(value):
+            raise DataError(_mismatch(parsed, value, TypeError()))
+        return write(value)
+
+    return encode
+
+
+def _writer(parsed: Any) -> Encoder:
+    """Writes data that fits an Avro schema."""
     from fastavro import schemaless_writer
 
     def encode(value: Any) -> bytes:
@@ -42,7 +55,7 @@ def resolving_encoder(own: Any, encode_own: Encoder, other: Any) -> Encoder:
     """Writes values by another schema than their own, by Avro's rules for readers; DataError where these forbid it."""
     from fastavro import schemaless_reader
 
-    encode = encoder(other)
+    encode = _writer(other)
 
     def encode_resolved(value: Any) -> bytes:
         written = encode_own(value)
