@@ -12,6 +12,7 @@ from eosfw_memory.common.log_errors import StaleProducerEpochError
 from eosfw_memory.server.broker.log_manager import LogManager
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.files.disk import RUNNING
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import header_at
 from eosfw_memory.storage.records.codec import encode_batch
@@ -294,3 +295,21 @@ def test_a_log_whose_compaction_was_cut_short_is_served_though_it_is_compacted_n
     house = DataDirectoryHarness(tmp_path)
     assert values(house.log) == found
     house.stop()
+
+
+def test_a_compacted_log_is_served_though_a_power_cut_took_the_note_of_its_compaction(tmp_path):
+    """The start behind the power cut takes missing offsets as they are, and notes it for those that follow."""
+    house = DataDirectoryHarness(tmp_path, **RULES)
+    writer = Keyed(house.log, 1)
+    for number in range(40):
+        writer.send((b"own%d" % (number // 4), b"%d" % number), transactional=False)
+    found = values(cleaned(house.log))
+    house.crash()
+    (tmp_path / "cleaner-offset-checkpoint").unlink()
+    (tmp_path / RUNNING).write_bytes(b"another run of the machine")
+
+    for _ in range(2):
+        leave_logs_alone(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
+        assert values(house.log) == found
+        house.crash()

@@ -192,6 +192,17 @@ def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_ne
     house.stop()
 
 
+@pytest.mark.parametrize("at", [2, 7], ids=["far ahead", "a little"])
+def test_a_damaged_offset_is_no_gap_of_a_compaction_that_never_was(tmp_path, at):
+    """No checksum covers the offset of a batch; behind the only one there is nothing that it contradicts."""
+    house = DataDirectoryHarness(tmp_path, **{"cleanup.policy": "compact"})
+    house.log.append(encode_batch([b"k"], [b"v"], NOW), NOW)
+    house.crash()
+    flip(data_file(tmp_path), at, 2)
+    with refused_start(tmp_path, "damaged at byte 0"):
+        DataDirectoryHarness(tmp_path)
+
+
 @pytest.mark.parametrize("at", [0, 7], ids=["far ahead", "a little"])
 @pytest.mark.parametrize("policy", ["compact", "delete"])
 def test_records_behind_a_damaged_offset_are_not_cut_off_for_a_torn_write(tmp_path, policy, at):

@@ -240,13 +240,21 @@ class DataDirectory(TopicStorage):
                 log_storage, damage=[f"{log_storage.directory}: is missing: restore it from a copy"]
             )
         where = TopicPartition(topic.name, partition)
-        compacted = "compact" in topic.config.get("cleanup.policy", "") or where in self._cleaned.offsets
-        found = LogLoader(log_storage, self.disk, gaps=compacted, previous_run=previous_run).run()
+        gaps = self._may_have_gaps(topic, where, previous_run)
+        found = LogLoader(log_storage, self.disk, gaps=gaps, previous_run=previous_run).run()
         if found.kept is not None:
             first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
             found.kept.first_dirty_offset = self._cleaned.offsets.get(where, 0)
         return found
+
+    def _may_have_gaps(self, topic: StoredTopic, where: TopicPartition, previous_run: PreviousRun) -> bool:
+        """Whether offsets may be missing, as compaction leaves a log; elsewhere a missing one shows damage."""
+        if where in self._cleaned.offsets:
+            return True
+        # The checkpoint is written before the first compaction, but may not have reached the disk.
+        lost = previous_run.doubtful or previous_run.restored
+        return lost and "compact" in topic.config.get("cleanup.policy", "")
 
     def _inconsistencies(self) -> list[str]:
         """What contradicts each other in the directory."""
@@ -275,6 +283,9 @@ class DataDirectory(TopicStorage):
             self.disk.sync_directory(log_storage.directory)
         for path, content in found.repairs:
             self.disk.replace(path, content, durable=False)
+        segments = () if found.kept is None else found.kept.segments
+        if where not in self._cleaned.offsets and any(segment.sparse for segment in segments):
+            self._cleaned.put(where, 0)  # the note was lost, and the next start must not take the gaps for damage
         beside = [
             path.name for path in log_storage.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")
         ]
