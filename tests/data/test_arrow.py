@@ -9,15 +9,18 @@ import pyarrow as pa
 import pytest
 
 from eosfw.data import (
+    BOOLEAN,
     BYTES,
     DATE,
     FLOAT32,
+    FLOAT64,
     INT16,
     INT32,
     INT64,
     STRING,
     TIME,
     TIMESTAMP,
+    Schema,
     StructColumns,
     array,
     arrow_schema_of,
@@ -118,6 +121,52 @@ def test_a_column_of_arrow_that_does_not_fit_is_refused(schema: object, column: 
     """SCH-04."""
     with pytest.raises(DataError, match=text):
         fitted_values(struct({"a": schema}), StructColumns({"a": column}, len(column)))  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("schema", "column"),
+    [
+        (BOOLEAN, pa.array([5])),
+        (INT32, pa.array([True])),
+        (INT64, pa.array([1.0])),
+        (INT64, pa.array([MOMENT], pa.timestamp("ns", "UTC"))),
+        (INT32, pa.array([date(2026, 1, 2)])),
+        (FLOAT32, pa.array([1e300])),
+        (FLOAT64, pa.array([2**53 + 1])),
+        (decimal(2), pa.array([2.675])),
+        (DATE, pa.array([7], pa.int32())),
+        (TIME, pa.array([MOMENT], pa.timestamp("us", "UTC"))),
+        (TIMESTAMP, pa.array([MOMENT.replace(tzinfo=None)], pa.timestamp("us"))),
+        (array(STRING), pa.array([[1]])),
+        (array(FLOAT32), pa.array([[1e300]])),
+        (map_of(STRING, BOOLEAN), pa.array([[("a", 2)]], pa.map_(pa.string(), pa.int64()))),
+        (struct({"a": INT64.as_optional()}), pa.array([{"b": 1}])),
+        (struct({"a": INT64.as_optional()}), pa.array([{"a": 1, "b": 2}])),
+    ],
+)
+def test_no_column_of_arrow_becomes_other_values(schema: Schema, column: pa.Array) -> None:
+    """SCH-04: Arrow would make true of 5, infinity of 1E300, a text of any number, and drop fields of structs."""
+    with pytest.raises(DataError, match="is of Arrow's type"):
+        fitted_values(struct({"a": schema}), StructColumns({"a": column}, 1))
+
+
+@pytest.mark.parametrize(
+    ("schema", "column", "wanted"),
+    [
+        (FLOAT32, pa.array([1, None]), [1.0, None]),
+        (FLOAT32, pa.array([0.5, float("inf")]), [0.5, float("inf")]),
+        (FLOAT64, pa.array([1], pa.uint64()), [1.0]),
+        (decimal(2), pa.array([7]), [Decimal("7.00")]),
+        (BYTES, pa.array([b"ab"], pa.binary(2)), [b"ab"]),
+        (array(STRING), pa.array([["a"]], pa.large_list(pa.large_string())), [["a"]]),
+        (array(INT64), pa.array([[1]], pa.list_(pa.int8(), 1)), [[1]]),
+        (STRING, pa.nulls(1), [None]),
+    ],
+)
+def test_columns_of_types_that_hold_the_same_values_fit(schema: Schema, column: pa.Array, wanted: list[object]) -> None:
+    """SCH-05."""
+    made = fitted_values(struct({"a": schema.as_optional()}), StructColumns({"a": column}, len(column)))
+    assert [one["a"] for one in made] == wanted
 
 
 def test_maps_in_arrays_are_mappings_as_they_are_in_single_values() -> None:

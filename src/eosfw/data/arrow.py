@@ -163,22 +163,72 @@ def fitted_array(schema: Schema, column: pa.Array) -> pa.Array:
 
 
 def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if not _holds_same(column.type, wanted):
+        raise pa.ArrowTypeError("Arrow makes values of nearly any type of those of another")
     if pa.types.is_timestamp(wanted) or pa.types.is_time(wanted):
-        if not (pa.types.is_timestamp(column.type) or pa.types.is_time(column.type)):
-            raise pa.ArrowTypeError("no time")
         # What is below a millisecond is cut off, downwards; a plain cast cuts towards zero, so later before 1970.
         if pa.types.is_timestamp(wanted) and column.type.unit in ("us", "ns"):
             column = pc.floor_temporal(column, unit="millisecond")
         return column.cast(wanted, safe=False)
-    if pa.types.is_string(wanted) != _is_text(column.type):
-        raise pa.ArrowTypeError("Arrow writes any number as a text")
-    return column.cast(wanted)
+    made = column.cast(wanted)
+    if pa.types.is_float32(wanted) and pc.sum(pc.is_inf(made)) != pc.sum(pc.is_inf(column.cast(pa.float64()))):
+        raise pa.ArrowInvalid("a number is beyond 32 bits")
+    return made
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return any(holds(kind) for holds in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+def _holds_same(given: pa.DataType, wanted: pa.DataType, *, is_part: bool = False) -> bool:
+    """Whether values of a type are those of another: what a cast makes otherwise is decided one by one."""
+    if pa.types.is_dictionary(given):
+        return _holds_same(given.value_type, wanted, is_part=is_part)
+    if pa.types.is_null(given):
+        return True
+    if pa.types.is_nested(wanted):
+        return _holds_same_parts(given, wanted)
+    if pa.types.is_floating(wanted):
+        # Whether a number is beyond the range is looked at in whole columns alone.
+        return pa.types.is_integer(given) or _is_real(given, wanted.bit_width if is_part else 64)
+    return any(is_kind(wanted) and any(of_given(given) for of_given in kinds) for is_kind, kinds in _SAME)
+
+
+def _holds_same_parts(given: pa.DataType, wanted: pa.DataType) -> bool:
+    if pa.types.is_struct(wanted):
+        return pa.types.is_struct(given) and _have_same_fields(given, wanted)
+    if pa.types.is_map(wanted):
+        return (
+            pa.types.is_map(given)
+            and _holds_same(given.key_type, wanted.key_type, is_part=True)
+            and _holds_same(given.item_type, wanted.item_type, is_part=True)
+        )
+    is_list = any(is_kind(given) for is_kind in _LISTS)
+    return is_list and _holds_same(given.value_type, wanted.value_type, is_part=True)
+
+
+def _is_real(kind: pa.DataType, most_bits: int) -> bool:
+    return bool(pa.types.is_floating(kind) and kind.bit_width <= most_bits)
+
+
+def _have_same_fields(given: pa.DataType, wanted: pa.DataType) -> bool:
+    types = {one.name: one.type for one in given}
+    return types.keys() == {one.name for one in wanted} and all(
+        _holds_same(types[one.name], one.type, is_part=True) for one in wanted
+    )
+
+
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_SAME: Sequence[tuple[Callable[[pa.DataType], bool], Sequence[Callable[[pa.DataType], bool]]]] = (
+    (pa.types.is_boolean, (pa.types.is_boolean,)),
+    (pa.types.is_integer, (pa.types.is_integer,)),
+    (pa.types.is_decimal, (pa.types.is_decimal, pa.types.is_integer)),
+    (pa.types.is_string, (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)),
+    (
+        pa.types.is_binary,
+        (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary),
+    ),
+    (pa.types.is_date, (pa.types.is_date,)),
+    (pa.types.is_time, (pa.types.is_time,)),
+    (pa.types.is_timestamp, (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,)),
+)
+"""Types with those whose values they hold as they are, or not at all."""
 
 
 def plain_values(column: pa.Array) -> list[Any]:
