@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from operator import index
 from typing import Any
 
@@ -122,15 +122,25 @@ def _float(schema: Schema) -> Fitter:
             return value
         if isinstance(value, bool) or not isinstance(value, Real):
             raise _unfit(schema, value)
-        return float(value)
+        try:
+            return _unless_rounded(schema, value, float(value))
+        except OverflowError:
+            raise _MismatchError(f"is a number beyond the 64 bits of {_shown(Schema(Type.FLOAT64))}") from None
 
     def fit_single(value: Any) -> float:
         try:  # what no single number holds exactly is the nearest one
-            return float(_SINGLE.unpack(_SINGLE.pack(fit(value)))[0])
+            return _unless_rounded(schema, value, _SINGLE.unpack(_SINGLE.pack(fit(value)))[0])
         except OverflowError:
             raise _MismatchError(f"is a number beyond the 32 bits of {_shown(schema)}") from None
 
     return fit if schema.type is Type.FLOAT64 else fit_single
+
+
+def _unless_rounded(schema: Schema, given: Real, made: float) -> float:
+    """A number for the one that was given, of which whole ones count things or name them: none becomes another."""
+    if isinstance(given, Integral) and int(made) != int(given):
+        raise _MismatchError(f"is a whole number that no {_shown(schema)} is exactly")
+    return made
 
 
 def _boolean(schema: Schema) -> Fitter:
