@@ -9,8 +9,9 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ReadStalledError
+from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
-from eosfw.records import ProducerRecord
+from eosfw.records import OffsetRange, ProducerRecord
 from eosfw.registry import load_plugins
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
@@ -18,6 +19,7 @@ from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw_memory.cluster import EmbeddedCluster
 
 RUNTIME = ThreadRuntime()
+WAIT = 30.0
 OFFSET = ProducerRecord("offsets", b'{"position":1}', b'["orders",{"file":"a"}]', partition=0)
 CONFIG = ProducerRecord("configs", b'{"properties":{}}', b"connector-orders", partition=0)
 
@@ -28,6 +30,12 @@ def backend(request) -> Iterator[Backend]:
     backend = load_plugins().backend(request.param).connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME)
     with closing(backend.admin()) as admin:
         admin.create_topics([NewTopic("offsets"), NewTopic("configs")])
+    with closing(backend.producer("earlier")) as producer:
+        producer.init_transactions(WAIT)
+        producer.begin_transaction()
+        producer.send(OFFSET)
+        producer.send(CONFIG)
+        producer.commit_transaction(WAIT)
     yield backend
     backend.close()
     cluster.close()
@@ -35,10 +43,10 @@ def backend(request) -> Iterator[Backend]:
 
 def open_transaction(backend: Backend, transactional_id: str, record: ProducerRecord) -> None:
     producer = backend.producer(transactional_id)
-    producer.init_transactions(10)
+    producer.init_transactions(WAIT)
     producer.begin_transaction()
     producer.send(record)
-    producer.flush(10)
+    producer.flush(WAIT)
 
 
 def read_offsets_topic(backend: Backend) -> None:
@@ -47,6 +55,8 @@ def read_offsets_topic(backend: Backend) -> None:
         closing(backend.admin()) as admin,
         closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader,
     ):
+        # What is committed first, so that the half second is the stall's alone: to connect may take as long.
+        list(reader.read({TopicPartition("offsets", 0): OffsetRange(0, 1)}, WAIT))
         list(OffsetStorageReader(admin, reader, "x=y", stall_timeout=0.5).read("offsets"))
 
 
@@ -69,11 +79,9 @@ def test_a_stalled_config_topic_names_the_leader(backend) -> None:
     open_transaction(backend, "connect-cluster-group", CONFIG)
     topic = ConfigTopic(backend, "configs", IsolationLevel.READ_COMMITTED, RUNTIME, group_id="group")
 
-    with (
-        pytest.raises(ReadStalledError, match="eosfw txn fence connect-cluster-group") as stalled,
-        topic.reader() as it,
-    ):
-        it.read_to_end(0.5)
+    topic.read_decided(WAIT)
+    with pytest.raises(ReadStalledError, match="eosfw txn fence connect-cluster-group") as stalled:
+        topic.read_to_end(0.5)
 
     assert "leader" in str(stalled.value)
 

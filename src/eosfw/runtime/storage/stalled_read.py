@@ -11,8 +11,8 @@ from eosfw.ids import ConnectorTaskId, TopicPartition, leader_transactional_id
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import OffsetRange
 
-_LOOK = 2.0
-"""Seconds for the read that finds the first undecided record."""
+_LOOK = 10.0
+"""Seconds, at most, for the read that finds the first undecided record; a busy client takes some to connect."""
 
 
 @contextmanager
