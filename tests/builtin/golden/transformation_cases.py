@@ -369,6 +369,10 @@ def _of_metadata() -> Iterator[dict[str, Any]]:
     ):
         record = {**TYPED_NUMBER, "topic": topic}
         yield _transform("RegexRouter", {"regex": regex, "replacement": replacement}, record)
+    # The first match may be shorter than the topic, which matches as a whole.
+    for regex, replacement in (("or|orders", "x"), ("(.*?)s?", "<$1>"), ("(o|ord)(.*?)", "$2-$1"), ("x*|.*", "new.")):
+        record = {**TYPED_NUMBER, "topic": "orders"}
+        yield _transform("RegexRouter", {"regex": regex, "replacement": replacement}, record)
     for wrong in ({"regex": "x"}, {"replacement": "x"}):
         yield _transform("RegexRouter", wrong, TYPED_NUMBER)
     routed = ({}, {"topic.format": "x"}, {"timestamp.format": "yyyy'T'HH", "topic.format": "${timestamp}"})

@@ -48,8 +48,12 @@ class RegexRouter:
         return batch if topic == batch.topic else replace(batch, topic=topic)
 
     def _renamed(self, topic: str) -> str:
-        match = self._regex.fullmatch(topic)
-        return topic if match is None else expand(match, self._replacement)
+        if self._regex.fullmatch(topic) is None:
+            return topic
+        # As Java's `replaceFirst` does: the first match may be shorter than the topic, the rest of which stays.
+        first = self._regex.search(topic)
+        assert first is not None, "the whole topic matches"
+        return topic[: first.start()] + expand(first, self._replacement) + topic[first.end() :]
 
 
 class TimestampRouter:
