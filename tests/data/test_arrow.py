@@ -169,6 +169,13 @@ def test_columns_of_types_that_hold_the_same_values_fit(schema: Schema, column: 
     assert [one["a"] for one in made] == wanted
 
 
+def test_columns_of_one_name_are_refused() -> None:
+    """SCH-04: a struct would have the last of them alone, also with a schema that names it once."""
+    batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(DataError, match="two columns of a RecordBatch have one name"):
+        StructColumns.of_arrow(batch)
+
+
 def test_maps_in_arrays_are_mappings_as_they_are_in_single_values() -> None:
     """SCH-05: Arrow gives lists of pairs."""
     schema = struct({"m": map_of(STRING, INT64).as_optional(), "a": array(struct({"m": map_of(STRING, INT64)}))})

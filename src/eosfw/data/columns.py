@@ -45,8 +45,11 @@ class StructColumns(Sequence[dict[str, Any]]):
 
     @classmethod
     def of_arrow(cls, batch: pa.RecordBatch) -> StructColumns:
-        """The columns of a `pyarrow.RecordBatch`, without looking at a value."""
-        return cls(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
+        """The columns of a `pyarrow.RecordBatch`, without looking at a value; DataError if two have one name."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        if len(columns) < batch.num_columns:
+            raise DataError("two columns of a RecordBatch have one name, which no struct can")
+        return cls(columns, batch.num_rows)
 
     def __len__(self) -> int:
         return self._length
