@@ -11,7 +11,7 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import CorruptMessageError, KafkaStorageError
-from eosfw_memory.storage.files.disk import DataFile, Disk
+from eosfw_memory.storage.files.disk import FAILED, RUNNING, DataFile, Disk
 from eosfw_memory.storage.records.codec import encode_batch
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
@@ -146,6 +146,24 @@ def test_after_a_failure_the_disk_is_not_used_again(tmp_path):
             attempt()
     file.close()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("any", b"x")]
+
+
+def test_an_fsync_that_fails_behind_a_write_to_a_full_disk_is_noted_for_the_next_start(tmp_path):
+    """It was under way; what it was to confirm is not to be trusted, unlike what a full disk took."""
+    system = FailingSystem(errno.ENOSPC, at=2, at_sync=1)
+    disk = Disk(tmp_path, system, waits=True)
+    (tmp_path / RUNNING).write_bytes(b"")
+    file = DataFile(tmp_path / "any")
+    disk.write(file, [b"x"], 0)
+    under_way = disk.take_unsynced()
+
+    with pytest.raises(KafkaStorageError):
+        disk.write(file, [b"y"], 1)
+    assert (disk.full, (tmp_path / FAILED).exists()) == (True, False)
+    with pytest.raises(KafkaStorageError):
+        disk.sync(under_way)
+    assert (disk.full, (tmp_path / FAILED).exists()) == (False, True)
+    file.close()
 
 
 def test_a_topic_whose_creation_failed_at_the_disk_does_not_refuse_the_next_start(tmp_path):

@@ -296,9 +296,9 @@ class Disk:
 
     def fail(self, path: Path, why: OSError, *, trusted: bool = True) -> KafkaStorageError:
         """Close the directory for writing; give the error to raise."""
-        reason, first = why.strerror or str(why), self.failed is None
-        self.full = trusted and why.errno in _FULL
-        if first and not self.full:
+        reason, was_trusted = why.strerror or str(why), self.failed is None or self.full
+        self.full = was_trusted and trusted and why.errno in _FULL
+        if was_trusted and not self.full:  # an fsync may be under way when a write finds the disk full, and fail then
             self._mark_failed()
         self.failed = (
             f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
