@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from eosfw.config import Config, ConfigDef, Password, String
-from eosfw.config.secrets import secret_values
 from eosfw.records import SourceRecord
-from eosfw.registry import Plugins, load_plugins
+from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 from eosfw.registry.part_definitions import with_part_definitions
 
@@ -71,23 +70,3 @@ def test_a_part_whose_class_is_unknown_has_what_all_have() -> None:
             *(f"transforms.a.{name}" for name in ("type", "plugin.version", "negate", "predicate")),
             *(f"predicates.p.{name}" for name in ("type", "plugin.version")),
         }
-
-
-def test_the_passwords_of_installed_parts_are_known_by_their_names() -> None:
-    """No text of a task shows them, though its connector's definition does not have them."""
-    plugins = load_plugins()
-    found = {
-        "converter": plugins.converter,
-        "transformation": plugins.transformation,
-        "predicate": plugins.predicate,
-    }
-    passwords = {
-        f"value.converter.{name}": "canary"
-        for role, part in found.items()
-        for kind in map(part, plugins.names(role))
-        for name, key in getattr(kind, "config", ConfigDef()).keys.items()
-        if isinstance(key, Password)
-    }
-
-    assert "value.converter.bearer.auth.token" in passwords
-    assert [name for name, text in passwords.items() if not secret_values({name: text})] == []

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from eosfw.config import ConfigDef, Password
+from eosfw.config.secrets import secret_values
 from eosfw.errors import ConfigError, DataError, RetriableError
+from eosfw.registry import load_plugins
 from eosfw_schema_registry.properties import REGISTRY, client_properties
 from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry
 from eosfw_schema_registry.subject_names import subject_name
@@ -222,3 +225,23 @@ def test_a_value_stands_behind_the_id_of_its_schema():
     for foreign in (b"", b"\0\0\0\1", b"\1\0\0\0\1x"):
         with pytest.raises(DataError, match="Unknown magic byte!"):
             parted(foreign)
+
+
+def test_the_passwords_of_installed_parts_are_known_by_their_names() -> None:
+    """No text of a task shows them, though its connector's definition does not have them."""
+    plugins = load_plugins()
+    found = {
+        "converter": plugins.converter,
+        "transformation": plugins.transformation,
+        "predicate": plugins.predicate,
+    }
+    passwords = {
+        f"value.converter.{name}": "canary"
+        for role, part in found.items()
+        for kind in map(part, plugins.names(role))
+        for name, key in getattr(kind, "config", ConfigDef()).keys.items()
+        if isinstance(key, Password)
+    }
+
+    assert "value.converter.bearer.auth.token" in passwords
+    assert [name for name, text in passwords.items() if not secret_values({name: text})] == []
