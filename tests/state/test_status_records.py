@@ -67,7 +67,7 @@ def test_log_reads_what_was_written():
     [
         ("RUNNING", "UNASSIGNED", 2, True),
         ("RUNNING", "UNASSIGNED", 3, True),
-        ("RUNNING", "UNASSIGNED", 4, False),
+        ("RUNNING", "UNASSIGNED", 4, True),
         ("RUNNING", "FAILED", 2, False),
         ("PAUSED", "UNASSIGNED", 2, False),
         ("STOPPED", "UNASSIGNED", 2, False),
@@ -78,6 +78,16 @@ def test_late_unassigned_does_not_replace_the_new_owners_running(state, late_sta
     known, late = replace(RUNNING, state=state), ReportedStatus(late_state, "b:8083", generation)
     log = folded(task_status_record(TASK, known), task_status_record(TASK, late))
     assert log.tasks[TASK.connector][TASK] == (known if kept else late)
+
+
+@pytest.mark.parametrize(("worker", "may"), [("a:8083", True), ("b:8083", False)])
+def test_worker_gives_up_nothing_that_runs_in_another_one(worker, may):
+    """SCN-07: whatever its generation, since the group may be in a newer one than when the new owner reported."""
+    late = ReportedStatus("UNASSIGNED", worker, 4)
+    log = folded(task_status_record(TASK, RUNNING), task_status_record(TASK, late))
+
+    assert may_replace(RUNNING, late) is may
+    assert log.tasks[TASK.connector][TASK] == (late if may else RUNNING)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,17 @@ def may_replace(known: ReportedStatus | None, new: ReportedStatus) -> bool:
 
     A worker that has lost a task must not overwrite what the task's new owner has reported since.
     """
-    return known is None or known.worker_id == new.worker_id or known.generation <= new.generation
+    if known is None or known.worker_id == new.worker_id:
+        return True
+    return not _gives_up_anothers(known, new) and known.generation <= new.generation
+
+
+def _gives_up_anothers(known: ReportedStatus, new: ReportedStatus) -> bool:
+    """Whether a worker reports that it has given up what runs in another one.
+
+    Of any generation: the group may have come to a newer one since the new owner has reported.
+    """
+    return (known.state, new.state) == ("RUNNING", "UNASSIGNED") and known.worker_id != new.worker_id
 
 
 class StatusLog:
@@ -133,9 +143,10 @@ class StatusLog:
             _forget(self.tasks, task.connector, task)
             return
         new, known = _status(value), self.tasks.get(task.connector, {}).get(task)
-        # A worker that gives a task up may report that after the new owner has started it.
-        late = known is not None and known.state == "RUNNING" and known.generation >= new.generation
-        if not (new.state == "UNASSIGNED" and late):
+        # A worker that gives a task up may report that after the new owner, or it again, has started it.
+        again = known is not None and known.state == "RUNNING" and known.generation >= new.generation
+        late = known is not None and _gives_up_anothers(known, new)
+        if not late and not (new.state == "UNASSIGNED" and again):
             self.tasks.setdefault(task.connector, {})[task] = new
 
     def _apply_topic(self, connector: str, topic: str, value: Any) -> None:
