@@ -23,6 +23,8 @@ _DIGEST_BYTES: Final = 12
 MAX_TIES: Final = 40_000
 """Records that share a bookmark: their hashes stand in the offset, and Kafka takes 1 MiB."""
 _PLACES: Final = frozenset({"offset", "cursor", "link"})
+OFFSET_NAMES: Final = _PLACES | {"record", "bookmark.path", "bookmark", "rows"}
+"""What source offsets are made of."""
 
 
 class Position(Protocol):

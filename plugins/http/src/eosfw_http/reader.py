@@ -9,7 +9,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.records import SourceBatch
 from eosfw_http.json_path import found
 from eosfw_http.paging import paging
-from eosfw_http.positions import position_of
+from eosfw_http.positions import OFFSET_NAMES, position_of
 from eosfw_http.properties import secrets
 from eosfw_http.response_checks import ResponseChecks
 from eosfw_http.urls import page_url
@@ -109,6 +109,8 @@ class Reader:
 
 def check_offset(config: Config, offset: SourceOffset) -> None:
     """Refuse a source offset from which nothing can be read; DamagedDataError."""
+    if unknown := sorted(offset.keys() - OFFSET_NAMES):
+        raise DamagedDataError(f"no task of this connector writes {unknown[0]!r} into a source offset")
     pages = paging(config)
     position = position_of(config, offset, pages.entry)
     page_url(config, pages, position.place, position.least)

@@ -52,6 +52,8 @@ class SingerSourceConnector(SourceConnector):
             if offset is not None:
                 place = Position.of(offset)
                 Repeats(place.repeats, 0)
+                if unknown := sorted(offset.keys() - place.offset.keys()):
+                    raise BadRequestError(f"no task of this connector writes {unknown[0]!r} into a source offset")
         return True
 
     def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
