@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import tarfile
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -22,8 +22,7 @@ RELEASES = sorted(Path(__file__).with_name("golden").glob("*.tar.gz"))
 @pytest.fixture(params=RELEASES, ids=lambda archive: archive.name.removesuffix(".tar.gz"))
 def folder(request, tmp_path):
     """A folder as a release left it."""
-    with tarfile.open(request.param) as archive:
-        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xf", request.param, "-C", tmp_path], check=True, timeout=60)
     return tmp_path
 
 
