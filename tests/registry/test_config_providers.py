@@ -196,7 +196,7 @@ def test_a_provider_that_allows_everything_or_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("file", "allowed.paths"), ("env", "allowlist.pattern")])
-def test_a_provider_must_be_told_what_it_may_read(root: Path, name: str, parameter: str) -> None:
+def test_a_provider_needs_a_list_of_what_it_may_read(root: Path, name: str, parameter: str) -> None:
     given = properties(root)
     del given[f"config.providers.{name}.param.{parameter}"]
 

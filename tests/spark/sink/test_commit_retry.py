@@ -107,7 +107,7 @@ def test_batch_is_published_once_though_its_broker_restarts(restarted: Query) ->
     assert restarted.published() == all_values(0, 1)
 
 
-def test_cluster_that_stays_away_is_told_within_the_deadline(
+def test_cluster_that_stays_away_is_reported_within_the_deadline(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_retry, "GIVE_UP", 1.0)

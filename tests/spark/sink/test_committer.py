@@ -217,7 +217,7 @@ def test_gap_of_batches_publishes_nothing(query: Query) -> None:
     assert query.published() == all_values(0)
 
 
-def test_missing_topic_is_told_before_any_row_is_written(query: Query, lab: BackendHarness) -> None:
+def test_missing_topic_is_reported_before_any_row_is_written(query: Query, lab: BackendHarness) -> None:
     batch = query.batch(0, b"one")
     missing = lab.name()
     wrong = CommitBatch(0, batch.content, frozenset([missing]), batch.rows, batch.decide)
