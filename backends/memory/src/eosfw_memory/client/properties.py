@@ -18,8 +18,7 @@ _ALL = ("all", "-1")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
-    **dict.fromkeys(("metadata.max.age.ms",), Client.ANY),
-    **dict.fromkeys((TRANSPORT, *SECURITY_NAMES), Client.ANY),
+    **dict.fromkeys(("metadata.max.age.ms", TRANSPORT, *SECURITY_NAMES), Client.ANY),
     # Accepted without effect: the deadline of each call bounds its connections, retries and look-ups.
     **dict.fromkeys(("client.rack", "client.dns.lookup", "retries"), Client.ANY),
     **dict.fromkeys(("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"), Client.ANY),
