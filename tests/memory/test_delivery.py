@@ -244,6 +244,58 @@ def test_an_abort_that_is_repeated_still_gives_no_sequence_number_twice(
     assert direct.values(topic) == [b"kept"]
 
 
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_thread_looks_up_a_topic_while_another_one_waits_for_its_records(
+    own: EmbeddedCluster, transport: str
+) -> None:
+    """TransactionalProducer: many threads may send, and a broker has one connection."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    first, second = lab.topic(), lab.topic()
+    producer = lab.producer()
+    producer.begin_transaction()
+    delayed = own.faults.add(Delay("Produce", seconds=0.5))
+    producer.send_batch(ProducerBatch(first, [b"a"]))
+    flushing = RUNTIME.spawn("flushing", lambda: producer.flush(WAIT))
+    while not delayed.firings:
+        RUNTIME.sleep(0.01)
+    producer.send_batch(ProducerBatch(second, [b"b"]))
+    assert flushing.join(WAIT)
+    producer.commit_transaction(WAIT)
+
+    assert (lab.values(first), lab.values(second)) == ([b"a"], [b"b"])
+    lab.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_send_that_another_threads_commit_overtakes_raises(own: EmbeddedCluster, transport: str) -> None:
+    """TransactionalProducer: records are accepted, or it raises; none is lost without a word."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    first, second = lab.topic(), lab.topic()
+    producer = lab.producer()
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(first, [b"a"]))
+    producer.flush(WAIT)
+    delayed, raised = own.faults.add(Delay("Metadata", seconds=0.5)), []
+
+    def send() -> None:
+        try:
+            producer.send_batch(ProducerBatch(second, [b"b"]))
+        except IllegalStateError as why:
+            raised.append(str(why))
+
+    sending = RUNTIME.spawn("sending", send)
+    while not delayed.firings:
+        RUNTIME.sleep(0.01)
+    producer.commit_transaction(WAIT)
+
+    assert sending.join(WAIT)
+    assert len(raised) == 1
+    assert (lab.values(first), lab.values(second)) == ([b"a"], [])
+    lab.close()
+
+
 # --- without a transactional id
 
 
