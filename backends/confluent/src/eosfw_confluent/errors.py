@@ -22,6 +22,7 @@ from eosfw.errors import (
     ProducerFencedError,
     UnknownTopicOrPartitionError,
 )
+from eosfw.kafka_codes import Code
 from eosfw_confluent import codes
 
 _COORDINATOR: Codes = {
@@ -43,6 +44,9 @@ _RECORDS: Codes = {
     # code and asks for an abort; after so long a pause the transaction itself may be lost.
     codes.MESSAGE_TIMED_OUT: IndefiniteOutcomeError,
     codes.TIMED_OUT: IndefiniteOutcomeError,
+    # librdkafka gives the sequence numbers of a refused batch to no other one, so the next transaction that writes to
+    # its partition is refused, too. The abort of that one gets a new epoch, with which they begin anew.
+    Code.OUT_OF_ORDER_SEQUENCE_NUMBER: AbortableError,
 }
 
 INIT = shared.INIT.extended(_COORDINATOR)

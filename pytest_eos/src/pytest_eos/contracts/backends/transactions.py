@@ -15,7 +15,7 @@ from eosfw.errors import (
     ProducerFencedError,
 )
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
+from eosfw.protocols import ConsumerGroupMetadata, NewTopic, TransactionalProducer
 from eosfw.records import ProducerBatch
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness, commit, record
@@ -99,6 +99,32 @@ class TransactionContract(BackendUnderTestFixtures):
         commit(producer, topic, b"kept")
         assert lab.values(topic) == [b"kept"]
 
+    @needs_transactions
+    @pytest.mark.parametrize("flushed", [False, True], ids=["unflushed", "flushed"])
+    def test_a_producer_works_again_after_a_broker_refused_its_record(
+        self,
+        lab: BackendHarness,
+        flushed: bool,  # noqa: FBT001
+    ) -> None:
+        """PRD-04: the sequence numbers of the record are missing; at the latest a second abort gets a new epoch."""
+        topic = lab.name()
+        lab.admin.create_topics([NewTopic(topic, config={"cleanup.policy": "compact"})])
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send(record(topic, b"a compacted topic takes no record without a key"))
+        if flushed:
+            with pytest.raises(AbortableError):
+                producer.flush(WAIT)
+        producer.abort_transaction(WAIT)
+
+        try:
+            _commit_with_key(producer, topic)
+        except AbortableError:
+            producer.abort_transaction(WAIT)
+            _commit_with_key(producer, topic)
+
+        assert lab.values(topic) == [b"again"]
+
     # --- one holder of a transactional id
 
     @needs_transactions
@@ -181,6 +207,12 @@ class TransactionContract(BackendUnderTestFixtures):
 def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
     # Either call may raise; that depends on what the client already knows about the topic.
     producer.send(record(topic, b"lost", partition=partition))
+    producer.commit_transaction(WAIT)
+
+
+def _commit_with_key(producer: TransactionalProducer, topic: str) -> None:
+    producer.begin_transaction()
+    producer.send(record(topic, b"again", key=b"k"))
     producer.commit_transaction(WAIT)
 
 
