@@ -127,6 +127,45 @@ def test_a_value_without_a_schema_never_becomes_another_one(made, kind, value):
         converter.from_connect_data("orders", None, {"id": value})
 
 
+TREE = {
+    "type": "record",
+    "name": "Tree",
+    "fields": [
+        {"name": "left", "type": ["null", "Tree"], "default": None},
+        {"name": "fruits", "type": {"type": "array", "items": ["null", {**SCHEMA, "name": "Fruit"}]}, "default": []},
+        {
+            "name": "leaf",
+            "type": [
+                "null",
+                {"type": "record", "name": "Green", "fields": [{"name": "size", "type": "int"}]},
+                {"type": "record", "name": "Dry", "fields": [{"name": "age", "type": "int"}]},
+            ],
+            "default": None,
+        },
+        {"name": "notes", "type": ["null", SCHEMA, {"type": "map", "values": "long"}], "default": None},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"right": {}}, "it has a member 'right', and Tree of its Avro schema no such field"),
+        ({"left": {"left": {"height": 1}}}, "it has a member 'height', and Tree"),
+        ({"fruits": [None, {"id": 1, "Note": "n"}]}, "it has a member 'Note', and Fruit"),
+        ({"leaf": {"age": 1, "size": 2}}, "it does not fit the Avro schema"),
+    ],
+)
+def test_a_member_that_the_schema_does_not_name_is_refused(made, value, message):
+    """CNV-17: the library would leave it out without a word."""
+    converter = made(schema=json.dumps(TREE))
+    full = {"left": {}, "fruits": [{"id": 1}], "leaf": {"age": 1}, "notes": {"id": 1, "of": 2}}
+    converter.from_connect_data("orders", None, full)
+
+    with pytest.raises(DataError, match=message):
+        converter.from_connect_data("orders", None, value)
+
+
 NODE = {
     "type": "record",
     "name": "Node",
