@@ -17,6 +17,8 @@ from eosfw.builtin.converters import encoded_columns, encoder_of
 from eosfw.data import (
     BYTES,
     DATE,
+    FLOAT32,
+    FLOAT64,
     INT8,
     INT32,
     STRING,
@@ -110,6 +112,13 @@ def test_what_is_written_is_valid_by_what_is_registered_and_reads_as_what_was_gi
         assert read == [with_defaults(form, schema, one) for one in rows]
 
     check()
+
+
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT64])
+@pytest.mark.parametrize("digits", [f"1{'0' * 400}", "1e400"])
+def test_a_number_beyond_all_floating_point_numbers_is_infinite(kind: Schema, digits: str) -> None:
+    """CNV-22: as in Java, however it is written."""
+    assert connect_value(kind, parse_json(f"-{digits}".encode())) == -float("inf")
 
 
 def _finite(value: Any) -> Any:

@@ -126,7 +126,8 @@ def _floating(kind: Type) -> Convert:
             return _NOT_FINITE[value]
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise _wrong(value, kind)
-        return float(_fitted(schema, float(value)))
+        # A whole number may be beyond the range of floating-point numbers; in Java it is infinite, too.
+        return float(_fitted(schema, float(Decimal(value))))
 
     return convert
 
