@@ -52,6 +52,7 @@ COLOR = Schema(
     optional=True,
     parameters={f"{BUF}.Enum": "Color", f"{BUF}.Enum.RED": "0", f"{BUF}.Enum.BLUE": "5"},
 )
+OTHER_COLORS = {f"{BUF}.Enum": "Color", f"{BUF}.Enum.GREEN": "0", f"{BUF}.Enum.BLUE": "1"}
 CHOICE = Schema(
     Type.STRUCT,
     name=f"{BUF}.Union.choice",
@@ -107,6 +108,7 @@ def test_names_are_scrubbed_as_protobuf_data_does(name: str, wanted: str) -> Non
         (struct({"a": array(map_of(STRING, INT32))}), "field 'a': Array cannot be nested"),
         (struct({"a b": INT32}), "Invalid protobuf schema definition"),
         (struct({"a": struct({"b": INT32}, name="N"), "c": struct({"d": INT32}, name="N")}), "have the name N"),
+        (struct({"a": COLOR, "b": replace(COLOR, parameters=OTHER_COLORS)}), "two enums .* have the name Color"),
         (struct({"c": replace(CHOICE, fields=(Field("word", STRING),))}), "has no number"),
     ],
 )

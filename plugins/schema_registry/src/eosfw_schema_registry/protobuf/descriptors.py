@@ -228,12 +228,19 @@ class _File:
     def _enum(self, scope: _Scope, made: Any, schema: Schema) -> None:
         name = self._own_name(schema)
         made.type, made.type_name = _Field.TYPE_ENUM, f".{scope.path}.{name}"
-        if name in [one.name for one in scope.message.enum_type]:
-            return
+        values = {
+            parameter.removeprefix(f"{ENUM}."): int(number)
+            for parameter, number in schema.parameters.items()
+            if parameter.startswith(f"{ENUM}.")
+        }
+        for known in scope.message.enum_type:
+            if known.name == name:
+                if {one.name: one.number for one in known.value} != values:
+                    raise DataError(f"two enums of {scope.path} with other values have the name {name}: rename one")
+                return
         enum = scope.message.enum_type.add(name=name)
-        for parameter, number in schema.parameters.items():
-            if parameter.startswith(f"{ENUM}."):
-                enum.value.add(name=parameter.removeprefix(f"{ENUM}."), number=int(number))
+        for value, number in values.items():
+            enum.value.add(name=value, number=number)
 
     def _plain(self, made: Any, schema: Schema, *, in_oneof: bool) -> None:
         if schema.type in (Type.INT8, Type.INT16):
