@@ -15,6 +15,8 @@ from eosfw.runtime import DistributedHerder
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.groups.herders import HerderGroup
 
+LONG = 150.0
+"""Seconds after which a question is answered in any case; longer than a restart waits for another one."""
 SETTLED = 5.0
 """Seconds in which a worker has looked at the config topic many times."""
 
@@ -28,7 +30,7 @@ class SlowToAnswer(CountingConnector):
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         if config["batch"] == 2:
             self.asked.set()
-            self.answers.wait(60.0)
+            self.answers.wait(LONG)
         return super().task_configs(config, max_tasks)
 
 
@@ -93,3 +95,23 @@ def test_tasks_of_properties_that_are_outdated_are_not_written(group, connector)
 
     assert states(herder) == ("RUNNING", ["RUNNING"])
     assert herder.settled_generation("c") == 1
+
+
+def test_a_restart_that_waited_in_vain_for_another_connector_is_done_later(group, connector):
+    """KIP-745: its state would be RESTARTING for ever."""
+    herder = group.start()
+    create(herder, group)
+    connector.answers.set()
+    herder.put_connector("d", {**COUNTING, "batch": "2", "topic": "d-counts"})
+    group.until(lambda: states(herder, "d") == ("RUNNING", ["RUNNING", "RUNNING"]), "the tasks of d")
+    connector.asked, connector.answers = group.runtime.event(), group.runtime.event()
+    other = group.runtime.spawn("restart-d", lambda: herder.restart_connector("d"))
+    assert connector.asked.wait(10.0)
+
+    herder.restart_connector_and_tasks("c", only_failed=False, include_tasks=False)
+    group.runtime.sleep(100.0)
+    assert states(herder)[0] == "RESTARTING"
+    connector.answers.set()
+    other.join()
+
+    group.until(lambda: states(herder) == ("RUNNING", ["RUNNING", "RUNNING"]), "the restart")

@@ -68,6 +68,11 @@ class ConnectorReconfiguration:
         self._requests.put(name)
         self._services.wake()
 
+    def request_restart(self, name: str) -> None:
+        """Have a connector start to watch its source anew, and ask it for its tasks, soon; its state is reported."""
+        self.watchers.stop(name)
+        self.request(name)
+
     def follow(self) -> None:
         """Have no connector watch its source: another worker leads the group."""
         self.watchers.stop_all()

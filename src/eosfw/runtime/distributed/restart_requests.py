@@ -97,6 +97,9 @@ class RestartRequests:
         self._services.reports.connector(name, RESTARTING)
         try:
             self._reconfiguration.restart(name)
+        except RequestTimeoutError as error:
+            logger.warning("connector %s is restarted later: %s", name, one_line(error))
+            self._reconfiguration.request_restart(name)
         except Exception as error:  # noqa: BLE001 its state says so; other requests go on
             logger.warning("connector %s could not be restarted: %s", name, one_line(error))
             return
