@@ -13,7 +13,7 @@ from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import STARTUP, StepEvent, TaskStep
 
-from ..fake_cluster import FakeCluster, FakeProducer
+from ..fake_cluster import Entry, FakeCluster, FakeProducer
 from ..scripted_task import OFFSETS, batch, failure, record, run, scripted
 from ..worker_harness import PATIENCE, WorkerHarness, connector_of
 
@@ -229,6 +229,24 @@ def test_without_exactly_once_offsets_follow_their_records():
     assert task_calls == ["send t 2", "send t 2", OFFSETS]
     assert TaskStep.INIT_PRODUCER not in stage.steps()
     assert stage.worker.status().records == 4
+
+
+def test_without_exactly_once_a_task_of_an_outdated_generation_reads_no_offsets():
+    """OFF-15: its connector was stopped, and its offsets altered, before the worker has read that it was."""
+    cluster = FakeCluster()
+
+    def stop(event: StepEvent) -> None:
+        if event.step is TaskStep.CHECK_OFFSETS_TOPIC:
+            cluster.append("g-configs", 0, Entry(b"commit-c", b'{"tasks": 0}', (), None))
+
+    with WorkerHarness(
+        connector_of(scripted(batch(0))), cluster, stop, exactly_once_source_support="disabled"
+    ) as stage:
+        stage.put("c")
+        stage.until(lambda: TaskStep.SUPERSEDED in stage.steps(), "the end of the task")
+
+    assert TaskStep.READ_OFFSETS not in stage.steps()
+    assert cluster.committed("t") == []
 
 
 def test_without_exactly_once_a_late_flush_is_tried_again(caplog):

@@ -69,6 +69,15 @@ class TaskStartup:
         producer = (
             self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
         )
+        # The topic is read after init_transactions. If a newer generation was committed before, this task sees it now
+        # and stops; if one comes later, its round of fencing covers the producer that was just initialised (KIP-618).
+        # Without exactly-once it is read before the offsets: they may be altered once the connector was stopped, and
+        # this worker may not have read yet that it was.
+        self._recorder.step(TaskStep.READ_CONFIG)
+        with self._services.config_topic.reader() as reader, resources.kept(reader):  # a kill closes it under the read
+            reader.read_to_end()
+        self._recorder.step(TaskStep.CHECK_OWNERSHIP)
+        self._refuse_unless_owner()
         return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources), metrics)
 
     def _fence_zombies(self) -> None:
@@ -108,13 +117,6 @@ class TaskStartup:
             raise StopRequestedError
         producer = self._producer(plan, resources)
         producer.init_transactions(plan.transaction_timeout)
-        # The topic is read after init_transactions. If a newer generation was committed before, this task sees it now
-        # and stops; if one comes later, its round of fencing covers the producer that was just initialised (KIP-618).
-        self._recorder.step(TaskStep.READ_CONFIG)
-        with self._services.config_topic.reader() as reader, resources.kept(reader):  # a kill closes it under the read
-            reader.read_to_end()
-        self._recorder.step(TaskStep.CHECK_OWNERSHIP)
-        self._refuse_unless_owner()
         return producer
 
     def _producer(self, plan: TaskPlan, resources: TaskResources) -> TransactionalProducer:
