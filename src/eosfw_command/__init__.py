@@ -16,6 +16,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    import atexit
     import signal
 
     normal = signal.default_int_handler
@@ -23,6 +24,9 @@ def _run() -> None:
     if quiet:
         # Leaves at once. A KeyboardInterrupt would be lost in one of the import system's own callbacks.
         signal.signal(signal.SIGINT, _leave)
+        # What is registered first is called last. Behind it Python takes handlers away and tears its modules down, for
+        # a tenth of a second in which Ctrl-C would kill the process, in the place of the exit code of what is done.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     from eosfw.cli import app, main  # noqa: F401 (app imports typer)
 
     if quiet:

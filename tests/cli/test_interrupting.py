@@ -12,15 +12,24 @@ SCRIPT = """
 import atexit, os, signal, sys
 from eosfw_command import main
 
+def interrupt(kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+    kill(pid, number)
+
+class Late:
+    def __del__(self, interrupt=interrupt):  # of a module that is torn down no name is left
+        interrupt()
+
 class Moment:
     def find_spec(self, name, path=None, target=None):
         if name == "MOMENT":
-            os.kill(os.getpid(), signal.SIGINT)
+            interrupt()
+        if name == "eosfw" and "MOMENT" == "exit":
+            atexit.register(interrupt)
 
 sys.meta_path.insert(0, Moment())
 sys.modules.pop("signal")
-if "MOMENT" == "exit":
-    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+if "MOMENT" == "teardown":
+    late = Late()
 main()
 """
 
@@ -49,6 +58,14 @@ def test_an_interrupt_during_interpreter_exit_ends_with_one_sentence() -> None:
     done = interrupted_at("exit")
 
     assert (done.returncode, done.stderr) == (130, "eosfw: interrupted\n")
+    assert done.stdout.startswith("ROLE")
+
+
+def test_an_interrupt_while_python_tears_its_modules_down_leaves_the_exit_code() -> None:
+    """All that the command had to do is done."""
+    done = interrupted_at("teardown")
+
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ROLE")
 
 
