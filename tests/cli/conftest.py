@@ -90,7 +90,7 @@ def start(tmp_path: Path, kit: Path) -> Iterator[Start]:
         folder.mkdir()
         environment = os.environ | {"PYTHONPATH": str(kit), "PYTHONWARNINGS": "ignore", **(env or {})}
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
+            code = "from eosfw_command import main; main()"  # as the installed script, whose second Ctrl-C is quiet
             process = subprocess.Popen(
                 [sys.executable, "-c", code, *map(str, arguments)],
                 stdout=out,
@@ -154,7 +154,7 @@ def pipeline(tmp_path: Path) -> Callable[..., Path]:
         steps: str = "",
         group: str = "g",
         topic: str = "t",
-        graceful_ms: int = 2000,
+        graceful_ms: int = 60_000,
     ) -> Path:
         path = tmp_path / "pipeline.toml"
         path.write_text(

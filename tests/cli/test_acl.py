@@ -174,7 +174,7 @@ def test_a_clients_password_may_stay_out_of_the_file(
     """The cluster lets nobody in without it; a wrong one is one sentence, and is not shown."""
     from authorized_kafka import credentials
 
-    given = {**credentials("worker"), "sasl.password": "${env:TEAM_PASSWORD}", "default.api.timeout.ms": "1000"}
+    given = {**credentials("worker"), "sasl.password": "${env:TEAM_PASSWORD}"}
     more = "".join(f'"{name}" = "{text}"\n' for name, text in given.items())
     file = written(tmp_path, secured.bootstrap_servers, "confluent", more)
 

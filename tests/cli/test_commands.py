@@ -151,8 +151,6 @@ def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number, adve
     run.send(number)
 
     assert (run.end(), elsewhere) == (0, advertised)
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection((host, int(port)), timeout=5)
 
 
 def test_the_broker_makes_a_throw_away_authority_and_prints_what_a_client_needs(start, tmp_path) -> None:

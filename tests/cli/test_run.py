@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -119,7 +120,7 @@ def test_the_first_signal_stops_the_run_cleanly(start, pipeline) -> None:
 
 def test_the_second_signal_stops_the_run_at_once(start, pipeline) -> None:
     """The producers are closed at once, so open transactions abort."""
-    run = start("run", pipeline("blocked", graceful_ms=60_000))
+    run = start("run", pipeline("blocked"))
     run.until(lambda: "the source does not answer" in run.err())
 
     run.send(signal.SIGINT)
@@ -156,7 +157,7 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
 
 
 def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(start, pipeline) -> None:
-    run = start("run", "--timeout", "1800", "--idle", "600", pipeline("patient"))
+    run = start("run", "--timeout", "1800", "--idle", "600", pipeline("patient", graceful_ms=1))
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "not done within 1800 s" in run.err()
@@ -264,23 +265,26 @@ def test_steps_alone_read_what_an_earlier_run_committed(command, pipeline, embed
 def test_a_step_behind_an_open_transaction_waits_then_says_where(command, pipeline, embedded) -> None:
     """A step that read less would silently give a wrong result; committed records stay for the next run."""
     name = f"held-{uuid4().hex}"
-    more = '"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'
     steps = step().replace('"t"', f'"{name}"')
-    file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, more=more, steps=steps)
-    assert command("run", "--quiet", file).end() == 0
+
+    def write(more: str = "records = 3") -> Path:
+        return pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, more=more, steps=steps)
+
+    assert command("run", "--quiet", write()).end() == 0
     holder = Producer({"bootstrap.servers": embedded, "transactional.id": f"{name}-holder", "log_level": 0})
     holder.init_transactions(10)
     holder.begin_transaction()
     holder.produce(name, b"undecided")
     holder.flush(10)
 
-    held = command("run", file)
+    # For as long as a transaction of its own may last, a run waits for those of others; there is nothing left to write.
+    held = command("run", write('"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'))
     assert held.end() == ExitCode.UNAVAILABLE
     assert f"topic '{name}', partition 0: held back at offset " in held.err()
     assert held.out() == ""
 
     holder.abort_transaction(10)
-    assert command("run", "--quiet", file).end() == 0
+    assert command("run", "--quiet", write()).end() == 0
 
 
 def external(cluster) -> str:

@@ -88,7 +88,7 @@ def test_an_interrupted_run_does_not_claim_a_commit_that_failed(start, pipeline,
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())
     address = broker.out().split()[2]
-    file = pipeline("slow", cluster=f'"bootstrap.servers" = "{address}"', more=ENDLESS)
+    file = pipeline("slow", cluster=f'"bootstrap.servers" = "{address}"', more=ENDLESS, graceful_ms=2000)
     file.write_text(file.read_text().replace('backend = "confluent"', 'backend = "memory"'))
     run = start("run", file)
     run.until(lambda: run.polled() > 10)

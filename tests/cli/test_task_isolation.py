@@ -17,11 +17,9 @@ from pytest_eos.environment.processes import os_processes
 Write = Callable[..., Path]
 
 
-def isolated(file: Path, graceful_ms: int = 5000) -> Path:
+def isolated(file: Path) -> Path:
     """The pipeline of a file with tasks in processes of their own."""
-    text = file.read_text().replace('"task.shutdown.graceful.timeout.ms" = 2000', "")
-    own = f'[worker]\n"task.isolation" = "process"\n"task.shutdown.graceful.timeout.ms" = {graceful_ms}\n'
-    file.write_text(text.replace("[worker]\n", own))
+    file.write_text(file.read_text().replace("[worker]\n", '[worker]\n"task.isolation" = "process"\n'))
     return file
 
 
@@ -63,7 +61,7 @@ def test_ctrl_c_on_a_terminal_commits_what_was_polled_and_json_stays_one_object(
 
 def test_sigkill_of_a_run_leaves_no_process_though_its_task_blocks(start: Start, pipeline: Write) -> None:
     """TXN-20."""
-    running = start("run", isolated(pipeline("blocked"), graceful_ms=1))
+    running = start("run", isolated(pipeline("blocked", graceful_ms=1)))
     running.until(lambda: "the source does not answer" in running.err())
     (own,) = task_processes(running.process.pid)
     running.process.kill()
