@@ -13,6 +13,7 @@ import pytest
 
 from eosfw import ConfigDef, SourceConnector, SourceTask, hookimpl
 from eosfw.builtin.fencer import AdminFencer
+from eosfw.concurrency import Spawned, ThreadRuntime
 from eosfw.errors import PluginError
 from eosfw.registry import Plugins, load_plugins
 
@@ -91,18 +92,48 @@ def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: Ba
     assert isinstance(plugins.connector("counter"), Counter)
 
 
+class Joined:
+    """A thread whose end, or whose hanging, is waited for, however long the timeout."""
+
+    def __init__(self, thread: Spawned, settled: threading.Event) -> None:
+        self.name, self.is_alive = thread.name, thread.is_alive
+        self._settled = settled
+
+    def join(self, timeout: float | None = None) -> bool:
+        self._settled.wait()
+        return not self.is_alive()
+
+
+class Settling(ThreadRuntime):
+    """Keeps a busy machine from making a plugin late that does not hang."""
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
+        self._settled = settled = threading.Event()
+
+        def run() -> None:
+            target()
+            settled.set()
+
+        return Joined(super().spawn(name, run), settled)
+
+    def hang(self, over: threading.Event) -> None:
+        """Called by what the newest thread runs."""
+        self._settled.set()
+        over.wait(60)
+
+
 @pytest.mark.parametrize("where", ["import", "hook"])
 def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
     """Whether it is imported or asked; the others work, the command goes on."""
-    hanging = threading.Event()
-    hang: Callable[[], Any] = lambda: hanging.wait(60)  # noqa: E731
+    hanging, runtime = threading.Event(), Settling()
+    hang: Callable[[], Any] = lambda: runtime.hang(hanging)  # noqa: E731
     slow = (
         InstalledEntryPoint("entry", Dist("slow"), hang)
         if where == "import"
         else entry_point("slow", eosfw_connectors=hang)
     )
 
-    plugins = load_plugins([slow, good()], timeout=0.05)
+    plugins = load_plugins([slow, good()], timeout=0.05, runtime=runtime)
 
     assert only_failure(plugins) == ("slow", "it did not answer within 0.05 s; what hangs there is left alone")
     assert isinstance(plugins.connector("counter"), Counter)
