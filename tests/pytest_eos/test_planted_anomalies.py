@@ -189,13 +189,15 @@ def test_an_epoch_that_is_given_again_is_named(eos: EosHarness, monkeypatch) -> 
 
 
 def test_a_transaction_that_outlives_its_interval_is_named(eos: EosHarness, monkeypatch) -> None:
-    made = IntervalBoundary.__init__
-    monkeypatch.setattr(IntervalBoundary, "__init__", lambda self, interval: made(self, 9 * interval))
-    run = eos.create_run(
-        CounterConnector, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": 300}
-    )
+    made, poll, polls = IntervalBoundary.__init__, CounterTask.poll, []
+    monkeypatch.setattr(IntervalBoundary, "__init__", lambda self, interval: made(self, 9_000 * interval))
+    monkeypatch.setattr(CounterTask, "poll", lambda self: (polls.append(eos.runtime.now()), poll(self))[1])
+    interval = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": 300}
+    run = eos.create_run(CounterConnector, {"tasks.max": 1, **interval})
     run.group.put(run.name, run.properties)
-    eos.runtime.sleep(1.0)
+    eos.waiter.until(lambda: len(polls) > 1, "a poll behind the begin of the transaction")
+    begun = eos.runtime.now()
+    eos.waiter.until(lambda: sum(at > begun + 0.3 for at in polls) > 2, "polls behind the end of its interval")
     run.group.stop()
     with pytest.raises(AssertionError, match=r"boundary-violation: transaction 1 of .* is open while .* polls again"):
         eos.assert_no_anomaly(run)
