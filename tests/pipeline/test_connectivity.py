@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from eosfw.concurrency import Spawned, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, SslAuthenticationError
+from eosfw.pipeline.definition import connectivity
 from eosfw.pipeline.definition.connectivity import require_reachable
 from ports import free_port
 
@@ -94,7 +96,10 @@ def test_a_broker_that_is_about_to_start_is_waited_for() -> None:
     with ExitStack() as opened:
 
         class Starting(Watched):
-            """The broker starts to listen after the first refused connection."""
+            """The broker starts to listen after the first refused connection, and no time goes by until then."""
+
+            def now(self) -> float:
+                return 0.0
 
             def sleep(self, seconds: float) -> None:
                 self.waits += 1
@@ -118,11 +123,18 @@ def test_an_address_that_cannot_be_is_no_crash(servers) -> None:
         reach(servers)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for an answer that comes: who keeps silent for a second is left to the client, as a busy machine may."""
+    for name in ("first_bytes", "confirmed_check"):
+        monkeypatch.setattr(connectivity, name, partial(getattr(connectivity, name), timeout=60.0))
+
+
 TLS_ALERT = bytes.fromhex("15030100020246")
 
 
 @pytest.fixture
-def answering() -> Iterator[Callable[[bytes], str]]:
+def answering(patient: None) -> Iterator[Callable[[bytes], str]]:
     """A server that gives each connection the same answer."""
     with ExitStack() as opened:
 
@@ -188,6 +200,7 @@ def test_kafka_and_unknown_brokers_are_accepted(answering, answer) -> None:
     assert reach(address) == [address]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_web_server_that_reads_lines_is_named() -> None:
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         served = ThreadRuntime().spawn("web", server.serve_forever)
