@@ -14,6 +14,7 @@ import pytest
 from eosfw.errors import ConfigError, DamagedDataError, EosfwError, RetriableError
 from eosfw_http.connector import HttpSourceConnector
 from eosfw_http.errors import refusal
+from ports import free_port
 
 from .reading import properties, reading
 from .served_api import Reply, ServedApi, served
@@ -116,8 +117,7 @@ def test_what_the_api_says_goes_before_the_back_off(api):
 
 def test_a_server_that_is_down_is_retried(api):
     """HTP-06: one that refuses connections, and one that ends in the middle of an answer."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        nowhere = f"http://127.0.0.1:{closed.getsockname()[1]}/rows"
+    nowhere = f"http://127.0.0.1:{free_port()}/rows"
     error = first_failure(properties(nowhere))
     assert str(error) == f"{nowhere} does not answer: [Errno 111] Connection refused"
     cut = json.dumps({"data": {"rows": [{"id": 1}]}}).encode()[:-5]
