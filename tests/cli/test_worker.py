@@ -7,8 +7,10 @@ import signal
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from tests.cli.conftest import Running, Start
@@ -78,6 +80,30 @@ def call(url: str, method: str = "GET", body: object = None) -> Any:
         return json.loads(answer.read() or b"null")
 
 
+def call_group(running: Running, url: str, method: str = "GET", body: object = None) -> Any:
+    """Send a request, again for as long as the group rebalances (409) or its worker still starts (503)."""
+    answers: list[Any] = []
+
+    def answered() -> list[Any]:
+        with refused_with(409, 503):
+            answers.append(call(url, method, body))
+        return answers
+
+    running.until(answered)
+    return answers[0]
+
+
+@contextmanager
+def refused_with(*codes: int) -> Iterator[None]:
+    """Pass over a refusal with one of these statuses."""
+    try:
+        yield
+    except HTTPError as refused:
+        refused.close()
+        if refused.code not in codes:
+            raise
+
+
 def committed(served: str, topic: str) -> list[bytes]:
     """The committed values of a topic with one partition."""
     backend = load_plugins().backend("memory").connect({"bootstrap.servers": served}, RUNTIME)
@@ -101,7 +127,7 @@ def test_worker_that_starts_again_goes_on_where_it_was_stopped(start: Start, wor
     first = start("worker", worker_file(), "--backend", "memory", "--json")
     started = event(first, "started")
     event(first, "leads")
-    call(f"{started['url']}/connectors", "POST", {"name": "files", "config": config})
+    call_group(first, f"{started['url']}/connectors", "POST", {"name": "files", "config": config})
     first.until(lambda: committed(served, "lines") == [b"1", b"2"])
     first.send(signal.SIGTERM)
     assert first.end() == 0, first.err()
@@ -111,7 +137,8 @@ def test_worker_that_starts_again_goes_on_where_it_was_stopped(start: Start, wor
     url = event(second, "started")["url"]
     second.until(lambda: committed(served, "lines") == [b"1", b"2", b"3"])
     here = [url.split("//")[1]]
-    second.until(lambda: [one["worker_id"] for one in call(f"{url}/connectors/files/status")["tasks"]] == here)
+    status = f"{url}/connectors/files/status"
+    second.until(lambda: [one["worker_id"] for one in call_group(second, status)["tasks"]] == here)
     second.send(signal.SIGINT)
     assert second.end() == 130, second.err()
     assert "Traceback" not in first.err() + second.err()
@@ -204,11 +231,13 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
         "tasks.max": "6",
         "batch.size": "5",
     }
-    call(f"{urls[2]}/connectors", "POST", {"name": "files", "config": config})
+    call_group(workers[2], f"{urls[2]}/connectors", "POST", {"name": "files", "config": config})
 
     def owners() -> set[str]:
-        tasks = call(f"{urls[1]}/connectors/files/status")["tasks"]
-        return {task["worker_id"] for task in tasks if task["state"] == "RUNNING"}
+        with refused_with(404, 409, 503):  # it may not have heard of the connector yet
+            tasks = call(f"{urls[1]}/connectors/files/status")["tasks"]
+            return {task["worker_id"] for task in tasks if task["state"] == "RUNNING"}
+        return set()
 
     workers[1].until(lambda: len(committed(served, group)) == 120 and len(owners()) == 3)
     leading = next(one for one in workers if '"leads"' in one.out())
@@ -224,7 +253,8 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
     left[0].until(lambda: len(committed(served, group)) >= len(expected))
     assert sorted(committed(served, group)) == expected
     left[0].until(lambda: any('"leads"' in one.out() for one in left))
-    created = call(f"{rest[0]}/connectors", "POST", {"name": "again", "config": {**config, "topic": f"{group}-again"}})
+    again = {"name": "again", "config": {**config, "topic": f"{group}-again"}}
+    created = call_group(left[0], f"{rest[0]}/connectors", "POST", again)
     assert created["name"] == "again"
     left[0].until(lambda: sorted(committed(served, f"{group}-again")) == expected)
     for one in left:
