@@ -91,10 +91,10 @@ def test_a_text_without_a_reference_stays_as_it_is(transformer: ConfigTransforme
 def test_what_begins_like_a_reference_is_read_in_a_time_that_grows_with_its_length_alone(
     transformer: ConfigTransformer, text: str
 ) -> None:
-    started_at = time.monotonic()
+    started_at = time.process_time()
 
     assert of(transformer, text) == text
-    assert time.monotonic() - started_at < 5
+    assert time.process_time() - started_at < 5
 
 
 def test_references_are_found_where_kafkas_pattern_finds_them() -> None:

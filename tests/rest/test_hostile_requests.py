@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import RebalanceNeededError
-from eosfw_rest.authentication import password_line, token_line
+from eosfw_rest.authentication import Authentication, password_line, token_line
 from eosfw_rest.network.header_timeout import TimedProtocol
 
 from .connect_calls import JAVA
@@ -64,23 +65,31 @@ def test_nobody_unknown_reaches_a_route(guarded, header):
     assert [exchange(address, request("GET", target, **headers))[0] for target in TARGETS] == [401] * len(TARGETS)
 
 
-def test_whoever_guesses_passwords_keeps_nobody_waiting_who_is_known(guarded):
-    """Each guess costs a twentieth of a second of a processor."""
+def test_whoever_guesses_passwords_keeps_nobody_waiting_who_is_known(guarded, monkeypatch):
+    """Each guess costs a twentieth of a second of a processor; here none is checked before all others are answered."""
     address, token = guarded
     alice = request("GET", "/connectors", Authorization="Basic YWxpY2U6Y29ycmVjdCBob3JzZQ==")
     assert exchange(address, alice)[0] == 200
+    admits, checking, answered = Authentication.admits, threading.Event(), threading.Event()
+
+    def admits_late(self, headers):
+        checking.set()
+        return answered.wait(60) and admits(self, headers)
+
+    monkeypatch.setattr(Authentication, "admits", admits_late)
     guesses = [connected(address) for _ in range(300)]
     try:
         for number, sock in enumerate(guesses):
             guess = base64.b64encode(b"alice:%d" % number).decode()
             sock.sendall(request("GET", "/connectors", Authorization=f"Basic {guess}"))
-        started_at = time.monotonic()
+        assert checking.wait(60)
 
         assert exchange(address, alice)[0] == 200
         assert exchange(address, request("GET", "/connectors", Authorization=f"Bearer {token}"))[0] == 200
-        assert time.monotonic() - started_at < 5
+        answered.set()
         answers = Counter(answer_of(sock)[0] for sock in guesses)
     finally:
+        answered.set()
         for sock in guesses:
             sock.close()
     assert answers.keys() == {401, 503}
@@ -309,12 +318,12 @@ def test_a_string_without_an_end_is_refused_in_a_time_that_grows_with_its_length
     """Sent in the name of a worker, so that no password is asked for before the body is read."""
     address, _ = guarded
     headers = {"X-Connect-Authorization": "AAAA"}
-    started_at = time.monotonic()
+    started_at = time.process_time()
 
     status, answered = exchange(address, request("POST", "/connectors/c1/tasks", sent, **headers))
 
     assert (status, answered["message"][:9]) == (400, "The body ")
-    assert time.monotonic() - started_at < 10
+    assert time.process_time() - started_at < 10
 
 
 # --- names
