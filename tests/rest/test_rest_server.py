@@ -18,6 +18,7 @@ from eosfw_rest.credentials import main
 from eosfw_rest.error_mapping import STATUSES
 from eosfw_rest.routes import ROUTES
 from eosfw_rest.server import ConnectRestServer
+from ports import free_port
 
 from .conftest import LOOPBACK
 from .raw_http import exchange, request
@@ -246,7 +247,7 @@ def test_each_error_has_one_status_code():
 
 def test_closing_leaves_no_port_and_no_thread(started):
     before = set(threading.enumerate())
-    server = started()
+    server = started(listeners=f"http://127.0.0.1:{free_port()}")  # which nobody takes when it is free again
     address = server.url.removeprefix("http://")
     exchange(address, request("GET", "/connectors"))
 
