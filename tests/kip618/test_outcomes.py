@@ -103,8 +103,9 @@ def test_an_owner_paused_past_its_transaction_timeout_restarts(cluster):
 
         assert group.committed() == exactly(1, 30)
         assert any(event.step is TaskStep.FENCED for event in group.events)
-        (notice,) = group.worker.status().notices
-        assert notice.kind == "fenced while owner"
+        # A busy machine may hold up another transaction for as long.
+        *_, notice = notices = group.worker.status().notices
+        assert {one.kind for one in notices} == {"fenced while owner"}
         assert "its transaction was open for longer than its timeout, so the coordinator aborted it" in notice.text
         assert "Raise `producer.override.transaction.timeout.ms`" in notice.text
 
@@ -132,7 +133,7 @@ def await_abort(group: Group) -> None:
     partition, both = TopicPartition(group.topic, 0), 2 * (5 + 1)  # five records and a marker each
     admin = group.backend.admin()
     group.until(
-        lambda: admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition] == both,
+        lambda: admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition] >= both,
         "the coordinator's own abort",
     )
     admin.close()

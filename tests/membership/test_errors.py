@@ -218,11 +218,9 @@ def test_a_member_of_an_outdated_generation_is_not_lost(cluster, backend):
     """The coordinator knows it: a rebalance was over that its client had not heard of. Its tasks go on."""
     losses, runtime = [], ThreadRuntime()
     coordinator = WorkerCoordinator(
-        lambda: backend.group_consumer(
-            GROUP, TOPIC, client_id="worker", session_timeout=3.0, rebalance_timeout=SESSION
-        ),
+        lambda: backend.group_consumer(GROUP, TOPIC, client_id="worker", session_timeout=LONG, rebalance_timeout=LONG),
         TopicPartition(TOPIC, 0),
-        GroupTimeouts(3.0, SESSION),
+        GroupTimeouts(LONG, LONG),
         runtime,
         lambda: losses.append(runtime.now()),
     )
