@@ -27,6 +27,7 @@ from eosfw.security import confirmed_check, first_authentication
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
 from authorized_kafka import AuthorizedKafka
+from first_collection import collected_once
 from real_kafka import QUICK, SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 from spark_classes import archive_classes, java_options
 
@@ -47,13 +48,19 @@ class Cluster:
     bootstrap_servers: str
 
 
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector what was collected: ten thousand tests, which stay until the end.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Spare the garbage collector what is collected: ten thousand tests, which stay until the end.
 
-    Each pytest within a test ends with a collection, which would walk through all of them.
+    It would walk through them again and again while they are made, and whenever a pytest within a test ends.
     """
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,20 +83,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Let the workers of pytest-xdist share a real Kafka and an archive of classes, where `-m` asks for their tests."""
-    config, wanted = node.config, node.config.option.markexpr
-    if find_spec("pyspark") and "not spark" not in wanted and any(marker in wanted for marker in ("spark", "ci")):
-        archive_classes()
-    named = any(marker in wanted for marker in ("kafka", "spark", "ci", "nightly"))
-    if not named or "not kafka" in wanted or config.getoption("--eos-kafka"):
-        return
-    if SHARED_KAFKA not in config.stash:
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Make what the workers share: bytecode; where `-m` asks for its tests, a real Kafka, an archive of classes."""
+    wanted = config.option.markexpr
+    with collected_once(config.args, wanted):
+        if find_spec("pyspark") and "not spark" not in wanted and any(marker in wanted for marker in ("spark", "ci")):
+            archive_classes()
+        named = any(marker in wanted for marker in ("kafka", "spark", "ci", "nightly"))
+        if not named or "not kafka" in wanted or config.getoption("--eos-kafka"):
+            return
         with suppress(RealKafkaUnavailableError):  # then each worker tries, and says why it cannot
             config.stash[SHARED_KAFKA] = shared = RealKafka.start()
             wait_for_coordinators(shared.bootstrap_servers)
-    if SHARED_KAFKA in config.stash:
-        node.workerinput["eos_kafka"] = config.stash[SHARED_KAFKA].bootstrap_servers
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    if SHARED_KAFKA in node.config.stash:
+        node.workerinput["eos_kafka"] = node.config.stash[SHARED_KAFKA].bootstrap_servers
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
