@@ -15,8 +15,10 @@ from eosfw.errors import (
     FatalError,
     IllegalStateError,
     RecordTooLargeError,
+    UnknownTopicOrPartitionError,
 )
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.producer.record_accumulator import PartitionAccumulator
@@ -81,6 +83,34 @@ def test_a_producer_writes_to_partitions_that_are_added_once_its_metadata_is_too
 
     ends = direct.admin.end_offsets([TopicPartition(topic, number) for number in range(4)], UNCOMMITTED)
     assert {one.partition for one, end in ends.items() if end} == partitions
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_producer_writes_to_a_topic_that_was_created_again_with_fewer_partitions(
+    direct: BackendHarness, version: str
+) -> None:
+    """As Java's producer, which looks up the partitions of a topic that a broker does not know any more."""
+    topic = direct.topic(partitions=4)
+    given = {"eosfw.transaction.version": version, "max.block.ms": "500"}
+    producer = direct.backend.producer(direct.name(), properties=given)
+    producer.init_transactions(WAIT)
+    keys: list[bytes | None] = [b"%d" % number for number in range(40)]
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"v"] * 40, keys=keys))
+    producer.commit_transaction(WAIT)
+    direct.admin.delete_topics([topic])
+    direct.admin.create_topics([NewTopic(topic, partitions=1)])
+
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"v"] * 40, keys=keys))
+    with pytest.raises(UnknownTopicOrPartitionError):
+        producer.commit_transaction(1.0)
+    producer.abort_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"v"] * 40, keys=keys))
+    producer.commit_transaction(WAIT)
+
+    assert len(direct.values(topic)) == 40
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])

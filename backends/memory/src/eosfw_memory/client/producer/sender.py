@@ -117,6 +117,10 @@ class Sender:
         except TopicAuthorizationError as why:
             topics = list(dict.fromkeys(accumulator.where.topic for accumulator in waiting))
             raise explained(why, self._metadata.authentication, ("Write",), "topic", topics) from why.__cause__
+        except UnknownTopicOrPartitionError:
+            # The topic may be created again with other partitions.
+            self._metadata.forget(*(accumulator.where.topic for accumulator in waiting))
+            raise
         return failed
 
     @property
