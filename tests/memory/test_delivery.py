@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
@@ -23,7 +24,9 @@ from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.producer.record_accumulator import PartitionAccumulator
 from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.faults import Delay, Fail, Fault, Lose
+from eosfw_memory.server.protocol.handlers.records import produce
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
 
 RUNTIME = ThreadRuntime()
@@ -245,6 +248,34 @@ def test_a_record_after_an_abort_is_not_taken_for_one_whose_outcome_is_unknown(
     producer.send(record(topic, b"aborted"))
     with pytest.raises(AbortableError):
         producer.flush(WAIT)
+    producer.abort_transaction(WAIT)
+
+    commit(producer, topic, b"kept")
+
+    assert direct.values(topic) == [b"first", b"kept"]
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_record_after_an_abort_is_not_taken_for_one_whose_broker_failed(
+    direct: BackendHarness, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BRK-02: an UnknownServerError does not say whether the batch was stored before."""
+    topic = direct.topic()
+    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
+    producer.init_transactions(WAIT)
+    commit(producer, topic, b"first")
+    append = produce._appended
+
+    def append_and_fail(*given: Any) -> None:
+        append(*given)
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR)
+
+    producer.begin_transaction()
+    with monkeypatch.context() as failing:
+        failing.setattr(produce, "_appended", append_and_fail)
+        producer.send(record(topic, b"aborted"))
+        with pytest.raises(AbortableError):
+            producer.flush(WAIT)
     producer.abort_transaction(WAIT)
 
     commit(producer, topic, b"kept")

@@ -220,6 +220,8 @@ class Sender:
             return 0
         late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= known_by
         if code not in RETRIABLE or late:
+            # An UnknownServerError, for one, may follow after the batch was stored.
+            accumulator.outcome_unknown |= PRODUCE.named(code) is None
             what, said = f"{self._what()} to {accumulator.where}", result.get("error_message")
             accumulator.fail_first(error_for(code, DELIVERY, what, said))
             raise error_for(code, PRODUCE, what, said)
