@@ -81,14 +81,10 @@ class AuthorizedKafka:
 
     def grant(self, acls: Iterable[Acl]) -> None:
         """Allow; returns once the broker obeys."""
-        self._settle(self._admin.create_acls([_binding(one) for one in acls], request_timeout=_WAIT))
-
-    def revoke(self, acls: Iterable[Acl]) -> None:
-        """Take back what was granted."""
-        self._settle(self._admin.delete_acls([_filter(one) for one in acls], request_timeout=_WAIT))
+        _granted(self._admin, acls)
 
     def revoke_everything(self) -> None:
-        """Take back all grants."""
+        """Take back all grants; returns once the broker obeys."""
         from confluent_kafka.admin import (
             AclBindingFilter,
             AclOperation,
@@ -100,27 +96,33 @@ class AuthorizedKafka:
         every = AclBindingFilter(
             ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
         )
-        self._settle(self._admin.delete_acls([every], request_timeout=_WAIT))
+        _settle(self._admin.delete_acls([every], request_timeout=_WAIT))
+        while self._admin.describe_acls(every, request_timeout=_WAIT).result(_WAIT):
+            """Ask again, as for a grant."""
 
     def _librdkafka(self, user: str) -> dict[str, Any]:
         return self.properties(user)
-
-    def _settle(self, futures: Mapping[Any, Any]) -> None:
-        for future in futures.values():
-            future.result(_WAIT)
 
 
 def granted(properties: Mapping[str, str], acls: Iterable[Acl]) -> None:
     """Allow, as the administrator whom the properties name; returns once the broker obeys."""
     from confluent_kafka.admin import AdminClient
 
-    admin, wanted = AdminClient({**properties, "log_level": 0}), list(acls)
-    for future in admin.create_acls([_binding(one) for one in wanted], request_timeout=_WAIT).values():
-        future.result(_WAIT)
+    _granted(AdminClient({**properties, "log_level": 0}), acls)
+
+
+def _granted(admin: Any, acls: Iterable[Acl]) -> None:
+    wanted = list(acls)
+    _settle(admin.create_acls([_binding(one) for one in wanted], request_timeout=_WAIT))
     for one in wanted:
         # The controller has answered; the broker, whose own authorizer is asked here, may still have to read it.
         while not admin.describe_acls(_filter(one), request_timeout=_WAIT).result(_WAIT):
             """Ask again."""
+
+
+def _settle(futures: Mapping[Any, Any]) -> None:
+    for future in futures.values():
+        future.result(_WAIT)
 
 
 def credentials(user: str) -> dict[str, str]:

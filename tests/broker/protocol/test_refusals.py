@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,9 @@ from eosfw_memory.common.codes import Code
 from ..groups.group_requests import WAIT, Raw
 from ..ready_topics import create
 
-TOPIC = "refusals"
-TWICE = "refusals-twice"
+TOPIC = f"refusals-{uuid.uuid4().hex[:8]}"
+"""Another one in each process: they share a real Kafka."""
+TWICE = f"{TOPIC}-twice"
 
 
 @dataclass(frozen=True, slots=True)

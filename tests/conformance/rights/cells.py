@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from authorized_kafka import ADMIN, CELL_USERS, credentials
@@ -14,6 +16,7 @@ from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.client.transport.channel_builder import ChannelBuilder
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.common.codes import Code
+from real_kafka import INTERNAL_PARTITIONS
 
 from ..calls import WAIT, Caller
 from .asking import Place
@@ -71,7 +74,8 @@ def answers(servers: str) -> Iterator[tuple[Cell, str]]:
     admin = caller_of(servers, ADMIN)
     places = [Place(user, admin) for user in users]
     _create_topics(admin, places)
-    admin.warm_up("rights", _partition(places[0]))
+    for name in map(str, range(INTERNAL_PARTITIONS)):  # one for each partition of the coordinators' topics
+        admin.warm_up(name, _partition(places[0]))
     _grant(admin, every, places)
     for cell, place in zip(every, places, strict=True):
         caller = caller_of(servers, place.principal)
@@ -112,20 +116,25 @@ def _grant(admin: Caller, every: Sequence[Cell], places: Sequence[Place]) -> Non
     creations = [_acl(right, cell, place) for cell, place in zip(every, places, strict=True) for right in cell.rights]
     answer = admin.ask(_CREATE_ACLS, 3, creations=creations)
     assert {each["error_code"] for each in answer["results"]} == {Code.NONE}
-    anything = {
-        "resource_type_filter": 1,
-        "resource_name_filter": None,
-        "pattern_type_filter": 1,
-        "principal_filter": f"User:{places[-1].principal}",
-        "host_filter": None,
-        "operation": 1,
-        "permission_type": 1,
-    }
-    # The controller has answered; the broker, whose own authorizer is asked here, may still have to read it.
-    last = {each.principal: each for each in creations}
-    for principal in last:
-        anything["principal_filter"] = principal
-        admin.until(lambda: bool(admin.ask(_DESCRIBE_ACLS, 3, **anything)["resources"]))
+    # The controller has answered; the broker, whose own authorizer is asked here, may still have to read some of them.
+    for principal, wanted in Counter(each.principal for each in creations).items():
+        admin.until(partial(_knows, admin, principal, wanted))
+
+
+def _knows(admin: Caller, principal: str, rights: int) -> bool:
+    """Whether the broker has all rights of a principal."""
+    answer = admin.ask(
+        _DESCRIBE_ACLS,
+        3,
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter=principal,
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+    return sum(len(each["acls"]) for each in answer["resources"]) == rights
 
 
 def _acl(right: str, cell: Cell, place: Place) -> Fields:
