@@ -7,7 +7,7 @@ import ssl
 import struct
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Self
+from typing import IO, Self
 
 from eosfw.concurrency import ThreadRuntime
 
@@ -64,11 +64,11 @@ class TinyBroker:
                 connection.sendall(_TLS_ALERT)  # as Java's TLS does
                 return
             connection = self._context.wrap_socket(connection, server_side=True)
-        with connection:
-            while (length := _number(connection)) is not None:
+        with connection, connection.makefile("rb") as received:  # whole, however it comes in pieces
+            while (length := _number(received)) is not None:
                 if length > 1 << 20:  # the beginning of a TLS handshake: Kafka closes the connection
                     return
-                request = connection.recv(length)
+                request = received.read(length)
                 api_key, _, correlation_id = struct.unpack_from(">hhi", request)
                 client_id = max(0, struct.unpack_from(">h", request, 8)[0])
                 answer = struct.pack(">i", correlation_id) + self._answer(api_key, request[10 + client_id :])
@@ -88,8 +88,8 @@ class TinyBroker:
                 return struct.pack(">h", 0 if right else 58) + _string("" if right else REFUSAL) + struct.pack(">i", 0)
 
 
-def _number(connection: socket.socket) -> int | None:
-    data = connection.recv(4)
+def _number(received: IO[bytes]) -> int | None:
+    data = received.read(4)
     return struct.unpack(">I", data)[0] if len(data) == 4 else None
 
 

@@ -20,6 +20,11 @@ class Stranger(Raw):
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname=host)
 
+    @property
+    def port(self) -> str:
+        """By which the broker's log calls it."""
+        return str(self._socket.getsockname()[1])
+
     def send_bytes(self, sent: bytes) -> None:
         self._socket.sendall(sent)
 

@@ -149,12 +149,12 @@ def test_the_memory_client_authenticates_itself_anew_on_the_same_connection(capl
     runtime, late = ThreadRuntime(), [0.0]
     clock = runtime.now
     monkeypatch.setattr(runtime, "now", lambda: clock() + late[0])
-    with closing(serving("60000")) as cluster, closing(MemoryBackend.connect(client(cluster), runtime)) as backend:
+    with closing(serving("6000000")) as cluster, closing(MemoryBackend.connect(client(cluster), runtime)) as backend:
         backend.admin().create_topics([NewTopic("counts")])
         with closing(backend.producer("counts")) as producer:
             producer.init_transactions(WAIT)
             before = renewed(caplog)
-            late[0] = 52.0
+            late[0] = 5200.0
             commit_one(producer)
             connections = set(authenticated(caplog))
             commit_one(producer)
