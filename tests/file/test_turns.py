@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
+
+import fsspec
+import pytest
+import zstandard
+from fsspec.implementations.memory import MemoryFileSystem
+
 from eosfw_file import task as task_module
 
 from .task_harness import start
@@ -55,6 +63,56 @@ def test_no_file_stays_open_between_polls(tmp_path):
     driven.task.poll()
 
     assert not any(str(tmp_path) in str(link.resolve()) for link in descriptors())
+
+
+@pytest.fixture
+def far():
+    """The file system `memory://`, empty."""
+    MemoryFileSystem.store.clear()
+    yield fsspec.filesystem("memory")
+    MemoryFileSystem.store.clear()
+
+
+PACK = {"plain": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("where", ["near", "far"])
+def test_files_that_were_read_keep_no_memory(tmp_path, far, kind, where):
+    """So a task of ten thousand files does not exhaust it, packed ones and those of other machines included."""
+    lines = b"".join(b"%06d %s\n" % (number, b"x" * 90) for number in range(3000))
+    for number in range(30):
+        data = PACK[kind](lines + b"not whole yet")
+        (tmp_path / f"{number}").write_bytes(data) if where == "near" else far.pipe_file(f"/in/{number}", data)
+    driven = start(tmp_path if where == "near" else "memory://in")
+    tracemalloc.start()
+    try:
+        count = sum(map(len, iter(driven.task.poll, None)))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert count == 30 * 3000
+    assert kept < len(lines)
+
+
+def test_a_file_of_another_machine_keeps_no_block_while_others_have_their_turn(far, monkeypatch):
+    """A block has 4 MiB, and a task may have a thousand such files."""
+    monkeypatch.setattr(task_module, "POLLS_PER_TURN", 2)
+    lines = b"".join(b"%06d %s\n" % (number, b"x" * 90) for number in range(9000))
+    for number in range(10):
+        far.pipe_file(f"/in/{number}", lines)
+    driven = start("memory://in", batch_size="10")
+    tracemalloc.start()
+    try:
+        values = [value for _ in range(20) for value in driven.task.poll().values]
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(values) == 200
+    assert kept < 2 * len(lines)
+    assert len(set(driven.values())) == 9000 - 20
 
 
 def descriptors():

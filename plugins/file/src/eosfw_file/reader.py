@@ -65,6 +65,8 @@ class FileReader:
         while len(self._values) < limit and self._read_ahead() < BATCH_BYTES and self._read_more():
             pass
         if not self._values:
+            # A task may have ten thousand files that are at their ends, and a file keeps up to some MiB.
+            self.file.release(self._next)
             return None
         schema = None if self._format is None else self._format.schema
         taken = FileRecords(self._values[:limit], self._ends[:limit], schema)
@@ -74,9 +76,12 @@ class FileReader:
 
     def drop_read_ahead(self) -> None:
         """Drop the records that were read ahead, unless the file cannot go back cheaply; they are read again."""
-        if self._values and not self.file.sequential:
+        if self.file.sequential:
+            return
+        if self._values:
             self._values, self._ends = (), ()
             self._next, self._ended = self._position, False
+        self.file.release(self.file.size())
 
     def at_end(self) -> bool:
         """Whether every record that the file holds now was taken."""

@@ -95,6 +95,11 @@ class CompressedFile(SourceFile):
         self._seen_end = self._packed if at_end else None
         return Chunk(start, data, at_end, whole=self._part is None)
 
+    def release(self, position: int) -> None:
+        """Let go of bytes before a position, which are not read again."""
+        self._drop(position - _LOOK_BACK_BYTES)
+        self._raw.release(self._packed)
+
     def look(self) -> int | None:
         """The size of the file now, packed; None if there is no such file."""
         return self._raw.look()
@@ -115,6 +120,7 @@ class CompressedFile(SourceFile):
         while at < position and (data := counter.read(at, min(1 << 20, position - at)).data):
             line += data.count(b"\n")
             at += len(data)
+        counter.release(at)
         return line
 
     def _unpack(self, start: int, end: int) -> bool:

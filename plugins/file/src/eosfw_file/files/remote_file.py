@@ -45,6 +45,12 @@ class RemoteFile(SourceFile):
         self._seen_end = self.size() if at_end else None
         return Chunk(start, data, at_end)
 
+    def release(self, position: int) -> None:
+        """Let go of bytes before a position, which are not read again."""
+        kept = self._block[max(0, position - self._block_start) :]
+        self._block_start += len(self._block) - len(kept)
+        self._block = kept
+
     def look(self) -> int | None:
         """The size of the file when it was looked at last, which is soon enough ago; None if there is no such file."""
         if self._clock() >= self._looked + self._look_interval:

@@ -158,6 +158,9 @@ class SourceFile:
         """The same file, to be read from its start."""
         return SourceFile(self.path, packed=packed)
 
+    def release(self, position: int) -> None:
+        """Let go of bytes before a position, which are not read again; a file that is opened for each read keeps none."""
+
     def has_grown(self) -> bool:
         """Whether the size of the file has changed since its end was read."""
         size = self.look()
