@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from threading import Thread
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, ses
         task.until(3)
         session.execute("ALTER TABLE orders ALTER COLUMN id TYPE bigint")
         with pytest.raises(
-            RetriableError, match=r"table public\.orders was rewritten while tables before it were read"
+            RetriableError, match=r"table public\.orders was rewritten, renamed or dropped while tables before it were read"
         ):
             task.until_drained()
         records = task.until_drained()
@@ -156,6 +157,51 @@ def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, ses
     assert [(topic, key["id"]) for topic, key, _ in records] == [
         (f"pg.public.{table}", number) for table in ("items", "orders") for number in range(1, 6)
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "rest"),
+    [("DROP TABLE orders", []), ("ALTER TABLE orders RENAME TO purchases", [("pg.public.purchases", 1)])],
+)
+def test_a_table_that_is_gone_before_its_turn_fails_no_task(properties, session, change, rest):
+    """PGC-11: the tables of the database are looked up anew."""
+    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
+    session.execute("INSERT INTO items SELECT generate_series(1, 5)")
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("INSERT INTO orders VALUES (1)")
+    with reading(properties) as task:
+        task.until(3)
+        session.execute(change)
+        with pytest.raises(RetriableError, match="begun anew"):
+            task.until_drained()
+        records = task.until_drained()
+
+    assert [(topic, key["id"]) for topic, key, _ in records] == [
+        *(("pg.public.items", number) for number in range(1, 6)),
+        *rest,
+    ]
+
+
+def test_a_change_of_a_table_waits_for_its_snapshot_and_keeps_nobody_waiting(properties, session, postgres_server):
+    """PGC-10: who asks the catalog for defaults takes a lock, which stands behind that of the change."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text DEFAULT 'none')")
+    session.execute("INSERT INTO orders SELECT generate_series(1, 12)")
+    with reading(properties) as task, postgres_server.connect() as other:
+        task.until(3)
+        other.execute("SET lock_timeout = '30s'")  # else a failure of this test would wait for ever, too
+        change = Thread(target=other.execute, args=("ALTER TABLE orders ADD COLUMN more int",), daemon=True)
+        change.start()
+        while session.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is None:
+            assert change.is_alive()
+        rows = Thread(target=task.until, args=(12,), daemon=True)
+        rows.start()
+        rows.join(20)
+        came_in_time = not rows.is_alive()
+        rows.join()
+        task.until_drained()
+        change.join()
+    assert came_in_time
+    assert [key["id"] for _, key, _ in task.records] == list(range(1, 13))
 
 
 def test_a_table_without_a_key_is_read_in_one_go_or_refused(properties, session):

@@ -27,6 +27,8 @@ from eosfw_postgres.types import CATALOG_QUERY, catalog_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from psycopg import Connection
+
     from eosfw.config import Config
     from eosfw.records import SourceOffset, SourcePartition
     from eosfw_postgres.connection import Database
@@ -106,14 +108,20 @@ class ChangeRecords:
         """The envelope of the last relation: its look-up costs more than a change."""
         self.progress: SnapshotProgress | None = None
 
-    def complete(self, relation: Relation) -> Relation:
-        """A relation with the key of its table; with REPLICA IDENTITY FULL the server marks all columns as the key."""
+    def complete(self, relation: Relation, session: Connection | None = None) -> Relation:
+        """A relation with the key of its table; with REPLICA IDENTITY FULL the server marks all columns as the key.
+
+        A session that has locked the table must be the one that asks. The server locks it to write its defaults, and
+        another session's lock would wait for ALTER TABLE, which waits for the first one.
+        """
         if not self._wanted(relation.namespace, relation.name):
             self._envelopes[relation] = None
             return relation
-        with self._database.session() as session:
-            details = details_of(session.execute(TABLE_QUERY, [relation.oid]).fetchall())
-            catalog = catalog_of(session.execute(CATALOG_QUERY).fetchall())
+        if session is None:
+            with self._database.session() as own:
+                return self.complete(relation, own)
+        details = details_of(session.execute(TABLE_QUERY, [relation.oid]).fetchall())
+        catalog = catalog_of(session.execute(CATALOG_QUERY).fetchall())
         if relation.replica_identity == "f":
             relation = relation.with_keys(frozenset(details.primary_key))
         # NOT NULL and defaults change without the server's description of the table.

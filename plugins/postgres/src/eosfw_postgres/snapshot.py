@@ -24,7 +24,7 @@ from eosfw_postgres.snapshot_progress import (
 from eosfw_postgres.tables import TableFilter, find_tables, relation_of, was_rewritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from psycopg import Connection
 
@@ -49,8 +49,16 @@ def next_transaction(session: Connection) -> int:
 class TableSnapshot:
     """An open snapshot of the database; one thread uses it."""
 
-    def __init__(self, database: Database, config: Config, progress: SnapshotProgress, floor: int) -> None:
-        self._database, self._session = database, database.connect()
+    def __init__(
+        self,
+        database: Database,
+        config: Config,
+        progress: SnapshotProgress,
+        floor: int,
+        complete: Callable[[Relation, Connection], Relation],
+    ) -> None:
+        """`complete` gives a relation the key of its table."""
+        self._database, self._session, self._complete = database, database.connect(), complete
         self._most: int = config["max.batch.size"]
         self._publication: str = config["publication.name"]
         try:
@@ -78,16 +86,19 @@ class TableSnapshot:
         for table in tables:
             if was_rewritten(self._session, table):
                 raise RetriableError(
-                    f"table {table} was rewritten while tables before it were read, so its snapshot is begun anew",
+                    f"table {table} was rewritten, renamed or dropped while tables before it were read, so the "
+                    f"snapshot is begun anew",
                     retry_after=1.0,
                 )
             published = published_of(self._session, self._publication, table)
             relation = relation_of(self._session, table, published.columns)
             self.progress.refuse_other_key(relation)
             query = _query(relation, published.condition, self.progress.behind(str(table))).as_string(self._session)
+            # Once, since nobody changes a table that is locked.
+            completed = self._complete(relation, self._session)
             for lines in copied_lines(self._session.pgconn, query, self._most):
-                yield relation, rows_of_lines(lines, len(relation.columns))
-            yield relation, []
+                yield completed, rows_of_lines(lines, len(relation.columns))
+            yield completed, []
 
 
 def _taken(session: Connection, progress: SnapshotProgress, floor: int) -> SnapshotProgress:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import sql
+from psycopg.errors import UndefinedTable
 
 from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import Column, Relation
@@ -129,11 +130,16 @@ def relation_of(session: Connection, table: Table, published: frozenset[str] | N
 
 
 def was_rewritten(session: Connection, table: Table) -> bool:
-    """Whether a table was rewritten or emptied since the snapshot of the session; nobody can do so from now on.
+    """Whether a table was rewritten, emptied, renamed or dropped since the snapshot of the session.
+
+    Nobody can do so from now on.
 
     A snapshot finds no rows in what ALTER TABLE has rewritten after it: those have the id of a later transaction.
     """
-    session.execute(sql.SQL("SELECT FROM {} LIMIT 0").format(sql.Identifier(table.namespace, table.name)))  # a lock
+    try:
+        session.execute(sql.SQL("SELECT FROM {} LIMIT 0").format(sql.Identifier(table.namespace, table.name)))  # a lock
+    except UndefinedTable:
+        return True
     # The row is that of the snapshot, the function looks at what is there now.
     row = session.execute(
         "SELECT relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(oid) FROM pg_catalog.pg_class "

@@ -133,7 +133,6 @@ class PostgresTask(SourceTask):
     def _of_table(
         self, relation: Relation, rows: Sequence[Row], progress: SnapshotProgress, position: Position
     ) -> list[SourceBatch]:
-        relation = self._records.complete(relation)
         batches = self._records.of_rows(relation, rows, position) if rows else []
         table = f"{relation.namespace}.{relation.name}"
         key = last_key(relation, rows, progress.behind(table)) if rows else None
@@ -145,7 +144,7 @@ class PostgresTask(SourceTask):
         self._position = slot.position
         if self._floor is None:
             self._floor = slot.next_xid
-        return TableSnapshot(self._database, self._config, progress, self._floor)
+        return TableSnapshot(self._database, self._config, progress, self._floor, self._records.complete)
 
     def _opened(self) -> _OpenStream:
         slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
