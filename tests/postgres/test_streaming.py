@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
+from contextlib import ExitStack
+from types import SimpleNamespace
+
 import pytest
 
 from eosfw.errors import ConfigError, RetriableError
@@ -149,6 +154,16 @@ def test_a_task_shuts_out_an_older_one_of_its_connector(properties, session):
         assert new.until(2)
 
 
+@pytest.mark.parametrize("connector", ["größe", "a\\\tb", "n" * 100])
+def test_a_task_shuts_out_an_older_one_whatever_its_connector_is_called(properties, session, connector):
+    """PGC-05: the server shows a part of a long name, and other characters than those that are not ASCII."""
+    with reading(properties, connector=connector) as old, reading(properties, connector=connector) as new:
+        old.until_drained()
+        new.until_drained()
+        insert(session, 1)
+        assert new.until(1)
+
+
 def test_two_connectors_do_not_share_a_slot(properties, session):
     """PGC-05: each change would go to one of them alone."""
     with reading(properties) as one, reading(properties, connector="other") as other:
@@ -211,3 +226,36 @@ def test_changes_that_make_no_record_are_not_confirmed_before_the_offset_passes_
     insert(session, 2)
     with reading(properties, offset) as task:
         task.until(1)
+
+
+@pytest.mark.parametrize("ends", [None, SimpleNamespace(commit=lambda: None)], ids=["alone", "connector"])
+def test_a_poll_takes_a_few_mebibytes_however_large_rows_are(properties, session, ends):
+    """PGC-02: max.batch.size rows of a megabyte each would be two gigabytes."""
+    rows = "INSERT INTO orders SELECT g, repeat('x', 1000000) FROM generate_series(%s::int, %s) AS g"
+    session.execute(rows, [1, 30])
+    polls = []
+    with reading(properties | {"snapshot.mode": "initial"}, transaction=ends) as task:
+        while len(task.records) < 30:
+            polls.append(sum(map(len, task.poll())))
+        task.until_drained()
+        session.execute(rows, [31, 60])
+        while len(task.records) < 60:
+            polls.append(sum(map(len, task.poll())))
+    assert ids(task.records) == list(range(1, 61))
+    assert max(polls) <= 9
+
+
+def test_a_process_may_have_more_than_a_thousand_files_open(properties, session):
+    """PGC-02: as a worker with many connectors does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as opened:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 4096 else 4096, hard))
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1100):
+            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        insert(session, 1)
+        with reading(properties | {"snapshot.mode": "initial"}) as task:
+            task.until(1)
+            task.until_drained()
+            insert(session, 2)
+            assert ids(task.until(2)) == [1, 2]

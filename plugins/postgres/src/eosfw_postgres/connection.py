@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
-__all__ = ["Database", "copied_lines"]
+__all__ = ["BATCH_BYTES", "Database", "copied_lines", "readable_within"]
 
+BATCH_BYTES = 1 << 23
+"""A batch of so many bytes is returned even if it has fewer rows or changes than asked for."""
 CONNECT_TIMEOUT = 10
 """Seconds for one attempt to connect."""
 _OPTIONS = (
@@ -115,7 +117,7 @@ class Database:
 
 
 def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[list[memoryview]]:
-    """The lines of a COPY TO STDOUT, at most so many at once; psycopg's errors.
+    """The lines of a COPY TO STDOUT, at most so many at once, and of `BATCH_BYTES` or little more; psycopg's errors.
 
     Without psycopg's own loop, which costs more than a row does.
     """
@@ -125,13 +127,15 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
         _wait(connection)
     _refuse_failure(connection.get_result())
     lines: list[memoryview] = []
+    held = 0
     while True:
         size, line = connection.get_copy_data(1)
         if size > 0:
             lines.append(line)
-            if len(lines) == most:
+            held += size
+            if len(lines) == most or held >= BATCH_BYTES:
                 yield lines
-                lines = []
+                lines, held = [], 0
         elif size == 0:
             _wait(connection)
         else:
@@ -147,8 +151,15 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
         _refuse_failure(result)
 
 
+def readable_within(connection: pq.abc.PGconn, seconds: float | None) -> bool:
+    """Wait for something to read, for at most so many seconds; None for as long as it takes."""
+    poller = select.poll()  # `select.select` takes no socket of a process that has a thousand files open
+    poller.register(connection.socket, select.POLLIN)
+    return bool(poller.poll(None if seconds is None else seconds * 1000))
+
+
 def _wait(connection: pq.abc.PGconn) -> None:
-    select.select([connection.socket], [], [])
+    readable_within(connection, None)
     connection.consume_input()
 
 

@@ -47,6 +47,11 @@ APPLICATION_NAME = "eosfw "
 """The beginning of the `application_name` of a connector's connections; its name follows."""
 
 
+def application_name(connector: str) -> str:
+    """The `application_name` of a connector's connections, as the server shows it, which has ASCII and 63 of that."""
+    return f"{APPLICATION_NAME}{connector.encode('unicode_escape').decode()}"[:63]
+
+
 def source_partition(prefix: str) -> SourcePartition:
     """The source partition of a database, as in Debezium's connector."""
     return {"server": prefix}
@@ -60,7 +65,7 @@ class PostgresTask(SourceTask):
     def start(self, config: Config, context: SourceTaskContext) -> None:
         self._config, self._context = config, context
         self._runtime = ThreadRuntime()
-        self._database = Database.of(config, (APPLICATION_NAME + context.task_id.connector)[:63])
+        self._database = Database.of(config, application_name(context.task_id.connector))
         self._partition = source_partition(config["topic.prefix"])
         stored = context.offset(self._partition)
         self._position = None if stored is None else Position.of(stored)

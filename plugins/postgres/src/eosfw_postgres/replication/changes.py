@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from eosfw.errors import DamagedDataError
+from eosfw_postgres.connection import BATCH_BYTES
 from eosfw_postgres.pgoutput import Begin, Change, Commit, Op, PgoutputDecoder, Relation, Truncate
 from eosfw_postgres.position import Position
 from eosfw_postgres.row_arrays import RowArrays, are_enough_for_arrays
@@ -132,10 +133,10 @@ class ChangeReader:
         return self._begin is not None
 
     def read(self, most: int, timeout: float) -> list[Streamed]:
-        """As many changes as are at hand; waits up to `timeout` seconds for the first one."""
+        """As many changes as are at hand, of `BATCH_BYTES` or little more; waits `timeout` seconds for the first one."""
         found: list[Streamed] = []
-        rows, count = _Undecoded(), 0
-        while count < most:
+        rows, count, size = _Undecoded(), 0, 0
+        while count < most and size < BATCH_BYTES:
             message = self._stream.read(0 if count else timeout)
             if message is None:
                 break
@@ -146,7 +147,7 @@ class ChangeReader:
                     rows.begins.append(self._transaction())
                     rows.places.append(n)
                     rows.lsns.append(self._stream.message_lsn)
-                    count += 1
+                    count, size = count + 1, size + len(message)
                 continue
             if message[:1] not in _BOUNDS and rows.messages:  # another description of a relation is not theirs
                 found += self._decoded(rows)
@@ -154,7 +155,7 @@ class ChangeReader:
             change = self._take(message)
             if change is not None:
                 found.append(change)
-                count += 1
+                count, size = count + 1, size + len(message)
         return [*found, *self._decoded(rows)]
 
     def _decoded(self, rows: _Undecoded) -> Iterator[Streamed]:
@@ -187,7 +188,8 @@ class ChangeReader:
         The last change at hand is kept back until it is known whether it ends its transaction.
         """
         found: list[Streamed] = []
-        while len(found) < most:
+        size = 0
+        while len(found) < most and (size < BATCH_BYTES or not found):
             message = self._stream.read(0 if found else timeout)
             if message is None:
                 break
@@ -198,6 +200,7 @@ class ChangeReader:
                 found.append(self._held)
                 self._held = None
             self._held = change or self._held
+            size += len(message)
             if found and (found[-1].ends or found[-1].is_cut):
                 break
         return found
