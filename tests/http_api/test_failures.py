@@ -97,6 +97,10 @@ def test_what_does_not_pass_is_refused(api, status, sentence):
         (429, {"Retry-After": "7", "RateLimit-Reset": "30"}, 7),
         (429, {"X-RateLimit-Reset": "never"}, None),
         (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": RESET}, 90),
+        (403, {"RateLimit-Remaining": "0", "RateLimit-Reset": "30"}, 30),
+        (503, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": RESET}, 90),
+        (502, {"X-RateLimit-Remaining": "4990", "X-RateLimit-Reset": RESET}, None),
+        (500, {"RateLimit-Reset": "3000"}, None),
         (403, {"Retry-After": "60"}, 60),
     ],
 )

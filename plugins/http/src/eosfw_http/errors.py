@@ -16,6 +16,7 @@ from eosfw.errors import ConfigError, EosfwError, Problem, RetriableError
 _PASSING: Final = frozenset({408, 425, 429})
 """Refusals that pass by themselves: the timeout, the request that came too early, the rate limit."""
 _FORBIDDEN: Final = 403
+_TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 _REDIRECTION: Final = range(300, 400)
 _REMEDIES: Final = {
@@ -26,6 +27,7 @@ _REMEDIES: Final = {
 }
 _LONGEST: Final = 86_400.0
 """Seconds to wait at most, whatever a header says."""
+_REMAINING: Final = ("RateLimit-Remaining", "X-RateLimit-Remaining", "X-Rate-Limit-Remaining")
 _RESETS: Final = ("RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset")
 _FIRST_MOMENT: Final = 1_000_000_000.0
 """In such headers, more are seconds since 1970, less are seconds to wait."""
@@ -36,7 +38,7 @@ def refusal(response: httpx2.Response, name: str, now: datetime | None = None) -
     status = response.status_code
     said = f"{name} answered {status}{_phrase(status)}"
     if is_passing(response):
-        return RetriableError(said, retry_after=_wait(response.headers, now or datetime.now(UTC)))
+        return RetriableError(said, retry_after=_wait(response, now or datetime.now(UTC)))
     if status in _REDIRECTION:
         return ConfigError(Problem("url", f"{said}; redirections are not followed, so write the URL behind it"))
     about, remedy = _REMEDIES.get(status, ("query.parameters", "correct the parameters, or reset the offsets"))
@@ -45,9 +47,8 @@ def refusal(response: httpx2.Response, name: str, now: datetime | None = None) -
 
 def is_passing(response: httpx2.Response) -> bool:
     """Whether the same request may be answered later."""
-    status, headers = response.status_code, response.headers
-    # As GitHub says that there were too many.
-    limited = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
+    status = response.status_code
+    limited = _is_exhausted(response.headers) or "Retry-After" in response.headers
     return status in _PASSING or status >= _SERVER_ERROR or (status == _FORBIDDEN and limited)
 
 
@@ -85,9 +86,17 @@ def shown(url: httpx2.URL) -> str:
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def _wait(headers: httpx2.Headers, now: datetime) -> float | None:
+def _is_exhausted(headers: httpx2.Headers) -> bool:
+    """Whether there were too many requests, as GitHub says it."""
+    return any(headers.get(name) == "0" for name in _REMAINING)
+
+
+def _wait(response: httpx2.Response, now: datetime) -> float | None:
+    headers = response.headers
     said = retry_after(headers.get("Retry-After"), now)
-    for name in _RESETS:
+    # Many APIs say with every answer when they begin to count anew.
+    counts = response.status_code == _TOO_MANY or _is_exhausted(headers)
+    for name in _RESETS if counts else ():
         if said is None and headers.get(name, "").isdecimal():
             seconds = float(headers[name])
             said = min(max(0.0, seconds - now.timestamp() if seconds > _FIRST_MOMENT else seconds), _LONGEST)
