@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 from contextlib import ExitStack
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -249,7 +250,7 @@ def test_a_process_may_have_more_than_a_thousand_files_open(properties, session)
     """PGC-02: as a worker with many connectors does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with ExitStack() as opened:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 4096 else 4096, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
         opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(1100):
             opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
@@ -259,3 +260,19 @@ def test_a_process_may_have_more_than_a_thousand_files_open(properties, session)
             task.until_drained()
             insert(session, 2)
             assert ids(task.until(2)) == [1, 2]
+
+
+def test_a_locked_table_keeps_nobody_from_the_changes_of_others(properties, session, postgres_server):
+    """PGC-02: such as one that ALTER TABLE rewrites; the server locks each table to list what is published."""
+    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
+    with reading(properties | {"slot.lag.interval.ms": 1}) as task, postgres_server.connect() as other:
+        task.until_drained()
+        with other.transaction():
+            other.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
+            session.execute("INSERT INTO items VALUES (1)")
+            rows = Thread(target=task.until, args=(1,), daemon=True)
+            rows.start()
+            rows.join(20)
+            came_in_time = not rows.is_alive()
+        rows.join()
+    assert came_in_time

@@ -28,6 +28,8 @@ _OPTIONS = (
     "-c search_path="
 )
 """Snapshot and stream write a value as the same text, whatever the role's own settings are."""
+_LOCK_TIMEOUT = "-c lock_timeout=1s"
+"""A session asks again rather than wait for who has locked a table: meanwhile nothing is read, and no task ends."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,12 +75,13 @@ class Database:
     def connect(self) -> psycopg.Connection:
         """A session of that kind, to be closed by the caller."""
         with translated(str(self)):
-            return psycopg.connect(self._conninfo(), autocommit=True)
+            return psycopg.connect(self._conninfo(options=f"{_OPTIONS} {_LOCK_TIMEOUT}"), autocommit=True)
 
     def replication_connection(self) -> pq.abc.PGconn:
         """A connection that takes the commands of the replication protocol."""
         with translated(str(self)):
-            connection = pq.PGconn.connect(self._conninfo(replication="database").encode())
+            # A slot is made once the transactions before it have ended, however long that takes.
+            connection = pq.PGconn.connect(self._conninfo(replication="database", options=_OPTIONS).encode())
             if connection.status != pq.ConnStatus.OK:
                 message = connection.get_error_message()
                 connection.finish()
@@ -108,7 +111,6 @@ class Database:
             application_name=self.application_name,
             connect_timeout=CONNECT_TIMEOUT,
             client_encoding="UTF8",
-            options=_OPTIONS,
             **secrets,
             **certificates,
             **primary,

@@ -17,6 +17,8 @@ __all__ = ["from_result", "refused", "translated", "translation", "unpublished"]
 
 _RETRIABLE = ("08", "53", "57", "58", "40", "XX")
 """Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
+_LOCKED = "55P03"
+"""Of a lock that was not got in time."""
 _REMEDIES = {
     "28P01": ("database.password", "give the role's password"),
     "28000": (
@@ -74,6 +76,10 @@ def translation(error: psycopg.Error, database: str) -> EosfwError:
     if state in _REMEDIES:
         place, remedy = _REMEDIES[state]
         return refused(place, f"PostgreSQL refuses database {database}: {said}; {remedy}")
+    if state == _LOCKED:
+        return RetriableError(
+            f"database {database}: {said}: a table is locked, as by ALTER TABLE; pg_locks says by whom", retry_after=1.0
+        )
     if state is None or state[:2] in _RETRIABLE:
         return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
     if "replication slot" in said:

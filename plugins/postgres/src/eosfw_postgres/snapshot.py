@@ -21,7 +21,7 @@ from eosfw_postgres.snapshot_progress import (
     SnapshotProgress,
     VisibleTransactions,
 )
-from eosfw_postgres.tables import TableFilter, find_tables, relation_of, was_rewritten
+from eosfw_postgres.tables import TableFilter, find_tables, relation_of, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,12 +84,8 @@ class TableSnapshot:
 
     def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, Sequence[Row]]]:
         for table in tables:
-            if was_rewritten(self._session, table):
-                raise RetriableError(
-                    f"table {table} was rewritten, renamed or dropped while tables before it were read, so the "
-                    f"snapshot is begun anew",
-                    retry_after=1.0,
-                )
+            if (why := unreadable(self._session, table)) is not None:
+                raise RetriableError(f"table {table} {why}, so its snapshot is begun anew", retry_after=1.0)
             published = published_of(self._session, self._publication, table)
             relation = relation_of(self._session, table, published.columns)
             self.progress.refuse_other_key(relation)

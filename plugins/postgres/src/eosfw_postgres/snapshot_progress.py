@@ -101,10 +101,11 @@ class SnapshotProgress:
     """The columns of the key by which each table was read, with the OIDs of their types."""
 
     def with_snapshot(self, snapshot: VisibleTransactions, taken_ms: int, until_lsn: int) -> SnapshotProgress:
-        """The progress of another attempt."""
-        return replace(
-            self, snapshots=(*self.snapshots, snapshot), taken_ms=taken_ms, until_lsn=max(self.until_lsn, until_lsn)
-        )
+        """The progress of another attempt; the last one counts only if it has read something."""
+        last = len(self.snapshots) - 1
+        read = any(number == last for segments in self.tables.values() for number, _ in segments)
+        kept = self.snapshots if read else self.snapshots[:-1]
+        return replace(self, snapshots=(*kept, snapshot), taken_ms=taken_ms, until_lsn=max(self.until_lsn, until_lsn))
 
     def is_read(self, table: str) -> bool:
         """Whether all rows of a table were read."""

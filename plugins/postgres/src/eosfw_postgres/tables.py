@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import sql
-from psycopg.errors import UndefinedTable
+from psycopg.errors import LockNotAvailable, UndefinedTable
 
 from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import Column, Relation
@@ -29,9 +29,10 @@ __all__ = [
     "relation_of",
     "signal_tables",
     "topic_of",
-    "was_rewritten",
+    "unreadable",
 ]
 
+_MEANWHILE = "while tables before it were read"
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
 
 
@@ -129,24 +130,25 @@ def relation_of(session: Connection, table: Table, published: frozenset[str] | N
     return Relation(table.oid, table.namespace, table.name, table.replica_identity, tuple(columns))
 
 
-def was_rewritten(session: Connection, table: Table) -> bool:
-    """Whether a table was rewritten, emptied, renamed or dropped since the snapshot of the session.
+def unreadable(session: Connection, table: Table) -> str | None:
+    """Why the snapshot of the session does not show the rows of a table; None if it does, and nobody can change that.
 
-    Nobody can do so from now on.
 
     A snapshot finds no rows in what ALTER TABLE has rewritten after it: those have the id of a later transaction.
     """
     try:
         session.execute(sql.SQL("SELECT FROM {} LIMIT 0").format(sql.Identifier(table.namespace, table.name)))  # a lock
     except UndefinedTable:
-        return True
+        return f"was renamed or dropped {_MEANWHILE}"
+    except LockNotAvailable:
+        return "is locked, as by ALTER TABLE"
     # The row is that of the snapshot, the function looks at what is there now.
     row = session.execute(
         "SELECT relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(oid) FROM pg_catalog.pg_class "
         "WHERE oid = %s::oid",
         [table.oid],
     ).fetchone()
-    return row != (False,)
+    return None if row == (False,) else f"was rewritten {_MEANWHILE}"
 
 
 def primary_key(session: Connection, oid: int) -> tuple[str, ...]:

@@ -159,7 +159,7 @@ class SourceFile:
         return SourceFile(self.path, packed=packed)
 
     def release(self, position: int) -> None:
-        """Let go of bytes before a position, which are not read again; a file that is opened for each read keeps none."""
+        """Let go of bytes before a position, which are not read again; a file of this machine keeps none."""
 
     def has_grown(self) -> bool:
         """Whether the size of the file has changed since its end was read."""

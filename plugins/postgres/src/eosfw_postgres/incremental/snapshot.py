@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import pq, sql
+from psycopg.errors import LockNotAvailable
 
 from eosfw.errors import RetriableError
 from eosfw_postgres.errors import from_result, translation
@@ -27,7 +28,7 @@ from eosfw_postgres.replication.publication import published_of
 from eosfw_postgres.replication.slot import parse_lsn
 from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.snapshot_progress import VisibleTransactions
-from eosfw_postgres.tables import TableFilter, find_tables, relation_of, was_rewritten
+from eosfw_postgres.tables import TableFilter, find_tables, relation_of, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -92,7 +93,7 @@ class IncrementalSnapshot:
         database: Database,
         config: Config,
         stored: SourceOffset | None,
-        complete: Callable[[Relation], Relation],
+        complete: Callable[[Relation, Connection], Relation],
         warn: Callable[[str, str], None],
     ) -> None:
         self._database, self._complete, self._warn = database, complete, warn
@@ -215,29 +216,35 @@ class IncrementalSnapshot:
     def _read(self, name: str, condition: str) -> Chunk | None:
         """The next rows of a table; None if they cannot be read yet, _UnreadableError if never."""
         with self._database.session() as session:
-            if self._floor is None:
-                self._floor = next_transaction(session)
-            table = next((one for one in find_tables(session, self._wanted) if str(one) == name), None)
-            if table is None:
-                raise _UnreadableError("is not there, or is not read")
-            session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            published = published_of(session, self._publication, table)
-            relation = relation_of(session, table, published.columns)
-            if not relation.keys:
-                raise _UnreadableError("has no primary key, which gives the order of its rows")
-            where = f"({published.condition}) AND ({condition or 'true'})"
-            shown, taken_ms, until_lsn = _moment(session)
-            if not self._shows_all(shown) or was_rewritten(session, table):
-                return None
             try:
-                rows = _rows(session, _query(relation, self.progress.behind, where, self._most))
-            except psycopg.Error as error:
-                if not condition or isinstance(translation(error, str(self._database)), RetriableError):
-                    raise
-                raise _UnreadableError("cannot be read with the filter of its signal") from None
+                return self._read_by(session, name, condition)
+            except LockNotAvailable:  # of this table, or of another one that is published
+                return None
+
+    def _read_by(self, session: Connection, name: str, condition: str) -> Chunk | None:
+        if self._floor is None:
+            self._floor = next_transaction(session)
+        table = next((one for one in find_tables(session, self._wanted) if str(one) == name), None)
+        if table is None:
+            raise _UnreadableError("is not there, or is not read")
+        session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        published = published_of(session, self._publication, table)
+        relation = relation_of(session, table, published.columns)
+        if not relation.keys:
+            raise _UnreadableError("has no primary key, which gives the order of its rows")
+        where = f"({published.condition}) AND ({condition or 'true'})"
+        shown, taken_ms, until_lsn = _moment(session)
+        if not self._shows_all(shown) or unreadable(session, table) is not None:
+            return None
+        try:
+            rows = _rows(session, _query(relation, self.progress.behind, where, self._most))
+        except psycopg.Error as error:
+            if not condition or isinstance(translation(error, str(self._database)), RetriableError):
+                raise
+            raise _UnreadableError("cannot be read with the filter of its signal") from None
         keyed = {_key(relation, row): row for row in rows}
         last = _key(relation, rows[-1]) if len(rows) == self._most else None
-        return Chunk(self._complete(relation), keyed, last, shown, until_lsn, taken_ms)
+        return Chunk(self._complete(relation, session), keyed, last, shown, until_lsn, taken_ms)
 
     def _shows_all(self, shown: VisibleTransactions) -> bool:
         """Whether a snapshot shows every transaction that was returned."""

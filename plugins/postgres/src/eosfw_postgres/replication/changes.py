@@ -133,7 +133,7 @@ class ChangeReader:
         return self._begin is not None
 
     def read(self, most: int, timeout: float) -> list[Streamed]:
-        """As many changes as are at hand, of `BATCH_BYTES` or little more; waits `timeout` seconds for the first one."""
+        """As many changes as are at hand, of little more than `BATCH_BYTES`; waits `timeout` seconds for the first."""
         found: list[Streamed] = []
         rows, count, size = _Undecoded(), 0, 0
         while count < most and size < BATCH_BYTES:

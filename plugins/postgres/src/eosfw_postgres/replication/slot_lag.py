@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from psycopg.errors import LockNotAvailable
 
 from eosfw_postgres.replication.publication import refuse_lacking
 from eosfw_postgres.tables import needed_tables
@@ -94,7 +97,9 @@ class SlotLag:
         with self._database.session() as session:
             slots = [SlotState(*row) for row in session.execute(_QUERY)]
             if reads:
-                refuse_lacking(session, self._config["publication.name"], needed_tables(session, self._config))
+                # The server locks each table to list it; one that is locked meanwhile is no reason not to read others.
+                with suppress(LockNotAvailable):
+                    refuse_lacking(session, self._config["publication.name"], needed_tables(session, self._config))
         self._looked_at = now
         for slot in slots:
             if slot.name == self._own:
