@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import tracemalloc
 
 import fsspec
@@ -10,7 +11,9 @@ import pytest
 import zstandard
 from fsspec.implementations.memory import MemoryFileSystem
 
+from eosfw_file import FileSourceConnector, FileSourceTask
 from eosfw_file import task as task_module
+from eosfw_file.properties import task_properties
 
 from .task_harness import start
 
@@ -113,6 +116,19 @@ def test_a_file_of_another_machine_keeps_no_block_while_others_have_their_turn(f
     assert len(values) == 200
     assert kept < 2 * len(lines)
     assert len(set(driven.values())) == 9000 - 20
+
+
+def test_the_names_of_many_files_fit_the_configuration_of_a_task():
+    """It is a record of the config topic, which has 1 MiB."""
+    names = [
+        f"/data/exports-of-2026/from-a-shop-far-away/orders-2026-11-30-{number:06d}.jsonl" for number in range(50_000)
+    ]
+    config = FileSourceConnector.config.parse({"file": "/data", "topic": "lines"})
+
+    shares = task_properties(config, names)
+
+    assert len(json.dumps(dict(shares))) < 1_000_000
+    assert FileSourceTask.config.parse(shares)["task.files"] == tuple(names)
 
 
 def descriptors():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
@@ -21,6 +23,8 @@ PARTS = ("row_group", "batch")
 """What source offsets call the parts of files of columns."""
 QUOTE = '"'
 DEFAULT_POLL_INTERVAL_MS = 10_000
+_LONGEST_LIST = 1 << 19
+"""Characters of a list of paths that everybody can read: the record of a task's configuration has 1 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,10 @@ class TimeZone(Key):
 
 @dataclass(frozen=True, slots=True)
 class Paths(Key):
-    """A JSON list of absolute paths, which the connector writes into its task configurations."""
+    """A JSON list of absolute paths, which the connector writes into its task configurations; packed if it is long."""
 
     def parse(self, text: str) -> tuple[str, ...]:
-        paths = json.loads(text)
+        paths = json.loads(text if text.startswith("[") else zlib.decompress(b64decode(text)))
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise ValueError("expected a JSON list of paths")
         return tuple(paths)
@@ -137,7 +141,12 @@ TASK = ConfigDef(Paths("task.files", doc="the files of one task"), *_READING)
 def task_properties(config: Config, paths: Iterable[str]) -> Mapping[str, str]:
     """The properties of a task that reads these files with the connector's settings."""
     given = {key.name: str(config[key.name]) for key in _READING if config[key.name] is not None}
-    return {"task.files": json.dumps(list(paths)), **given}
+    return {"task.files": _paths_text(paths), **given}
+
+
+def _paths_text(paths: Iterable[str]) -> str:
+    text = json.dumps(list(paths))
+    return text if len(text) <= _LONGEST_LIST else b64encode(zlib.compress(text.encode())).decode()
 
 
 def completed_folder(config: Config) -> str | None:
