@@ -22,9 +22,15 @@ from eosfw_rest.routes import Route
 
 Answering = Callable[[Route, RestRequest], Awaitable[Answer]]
 _LARGEST_BODY: Final = 8 * 2**20
+_SMALL_BODY: Final = 64 * 2**10
+_LARGE_BODIES: Final = 64 * 2**20
+"""Bytes that all larger bodies may take together: what other workers sign is read before its signature is checked, and
+there may be a thousand connections. Small ones are always taken."""
 _BODY_SECONDS: Final = 30.0
 _MOST_PARAMETERS: Final = 100
 _CLOSE: Final = {"Connection": "close"}
+_TOO_LARGE: Final = error_message(413, f"The body is larger than {_LARGEST_BODY} bytes", _CLOSE)
+_TOO_MANY: Final = error_message(503, "Too many large bodies at once", {"Retry-After": "1", **_CLOSE})
 
 
 def application(
@@ -40,7 +46,8 @@ def application(
     async def describe(_: Request) -> Response:
         return _response(described)
 
-    served = [Served(route.path, _endpoint(route, answering), methods=[route.method]) for route in own]
+    bodies = _LargeBodies()
+    served = [Served(route.path, _endpoint(route, answering, bodies), methods=[route.method]) for route in own]
     app = Starlette(routes=[*served, Served("/openapi.json", describe), *routes], middleware=middleware)
     # The path comes without a last slash already.
     app.router.redirect_slashes = False
@@ -48,18 +55,42 @@ def application(
     return app
 
 
-def _endpoint(route: Route, answering: Answering) -> Callable[[Request], Awaitable[Response]]:
+class _LargeBodies:
+    """Counts the bytes of the large bodies that are being read or dealt with; on the thread of the event loop alone."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for so many more bytes, which then count until they are released."""
+        fits = self._size + size <= _LARGE_BODIES
+        self._size += size if fits else 0
+        return fits
+
+    def release(self, size: int) -> None:
+        """Make room for others again."""
+        self._size -= size
+
+
+def _endpoint(route: Route, answering: Answering, bodies: _LargeBodies) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        body = _Body(request, bodies)
         try:
-            body = await asyncio.wait_for(_body(request), _BODY_SECONDS)
+            return await answer(request, body)
+        finally:
+            body.release()
+
+    async def answer(request: Request, body: _Body) -> Response:
+        try:
+            refusal = await asyncio.wait_for(body.read(), _BODY_SECONDS)
         except TimeoutError:
-            return _response(error_message(408, "The body of the request did not arrive in time", _CLOSE))
-        if body is None:
-            return _response(error_message(413, f"The body is larger than {_LARGEST_BODY} bytes", _CLOSE))
-        if body and not _is_json(request):
-            return _response(error_message(415, "HTTP 415 Unsupported Media Type"))
+            refusal = error_message(408, "The body of the request did not arrive in time", _CLOSE)
+        if refusal is None and body.content and not _is_json(request):
+            refusal = error_message(415, "HTTP 415 Unsupported Media Type")
+        if refusal is not None:
+            return _response(refusal)
         try:
-            values = _values(request, body)
+            values = _values(request, bytes(body.content))
         except ValueError:
             return _response(error_message(400, f"The query has more than {_MOST_PARAMETERS} parameters"))
         return _response(await answering(route, values))
@@ -67,17 +98,33 @@ def _endpoint(route: Route, answering: Answering) -> Callable[[Request], Awaitab
     return endpoint
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body; None for one that is too large, which is not read to its end."""
-    declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > _LARGEST_BODY:
+class _Body:
+    """The body of one request."""
+
+    def __init__(self, request: Request, bodies: _LargeBodies) -> None:
+        self._request, self._bodies = request, bodies
+        self._counted = 0
+        self.content = bytearray()
+
+    async def read(self) -> Answer | None:
+        """Read all of it; the answer to one that is too large, which is not read to its end."""
+        declared = self._request.headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > _LARGEST_BODY:
+            return _TOO_LARGE
+        async for piece in self._request.stream():
+            self.content += piece
+            size = len(self.content)
+            if size > _LARGEST_BODY:
+                return _TOO_LARGE
+            if size > _SMALL_BODY:
+                if not self._bodies.take(size - self._counted):
+                    return _TOO_MANY
+                self._counted = size
         return None
-    pieces = bytearray()
-    async for piece in request.stream():
-        pieces += piece
-        if len(pieces) > _LARGEST_BODY:
-            return None
-    return bytes(pieces)
+
+    def release(self) -> None:
+        """Count it no longer."""
+        self._bodies.release(self._counted)
 
 
 def _is_json(request: Request) -> bool:
