@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from eosfw.config.security import OAuthBearerSettings
 from eosfw.errors import ConfigError, SaslAuthenticationError
 from eosfw.security import TokenProvider
 from eosfw_memory.cluster import EmbeddedCluster
+from http_endpoint import HttpEndpoint
 from pytest_eos.contracts.backends.harness import BackendHarness, commit
 from secured_kafka import Authority
 from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint, unsecured_token
@@ -117,6 +119,31 @@ def test_a_token_endpoint_that_is_down_is_reported_at_the_first_call(
     refused = refusal(backend_class, properties, hasty)
 
     assert f"the token endpoint {ended.url} does not answer (Connection refused)" in refused
+
+
+class Dripping(HttpEndpoint):
+    """Sends its answer a byte at a time, each within the timeout of a socket, and never all of it."""
+
+    def __init__(self) -> None:
+        self.ended = ended = ThreadRuntime().event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+                with suppress(OSError):
+                    while not ended.wait(0.05):
+                        self.wfile.write(b" ")
+
+        super().__init__(Handler, "/token")
+
+
+def test_a_token_endpoint_that_never_ends_its_answer_is_given_up_in_time() -> None:
+    """SEC-32: the client would hang, and say nothing."""
+    with Dripping() as dripping:
+        settings = OAuthBearerSettings(dripping.url, CLIENT_ID, SECRET)
+        with pytest.raises(SaslAuthenticationError, match=r"does not answer \(not within 0.5 s\)"):
+            TokenProvider(settings, ThreadRuntime()).token(0.5)
+        dripping.ended.set()
 
 
 def test_a_token_endpoint_whose_authority_is_unknown_is_distinguished_from_the_brokers(

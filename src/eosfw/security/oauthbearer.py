@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import Request
 
-from eosfw.concurrency import Runtime
+from eosfw.concurrency import Queue, Runtime, ThreadRuntime
 from eosfw.config.oauthbearer import CLIENT_ID, ENDPOINT, SECRET, OAuthBearerSettings
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import SaslAuthenticationError
@@ -40,7 +40,30 @@ class AccessToken:
 
 
 def request_token(settings: OAuthBearerSettings, timeout: float) -> AccessToken:
-    """Ask the token endpoint; SaslAuthenticationError says why there is none, and shows no secret."""
+    """Ask the token endpoint; SaslAuthenticationError says why there is none, and shows no secret.
+
+    The timeout is for the whole answer: a socket has one for each byte alone, so the endpoint is asked on a thread.
+    """
+    runtime = ThreadRuntime()
+    answers: Queue[AccessToken | Exception] = runtime.queue()
+
+    def ask() -> None:
+        try:
+            answers.put(_requested(settings, timeout))
+        except Exception as why:  # noqa: BLE001 raised below
+            answers.put(why)
+
+    runtime.spawn("eosfw-token", ask)
+    try:
+        found = answers.get(timeout)
+    except TimeoutError:
+        _unreachable(settings, TimeoutError(f"not within {timeout:g} s"))
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _requested(settings: OAuthBearerSettings, timeout: float) -> AccessToken:
     credentials = f"{settings.client_id}:{settings.client_secret}".encode()
     form = {"grant_type": "client_credentials"} | ({"scope": settings.scope} if settings.scope else {})
     request = Request(  # noqa: S310 - the scheme was checked with the property
