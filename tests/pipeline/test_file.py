@@ -71,6 +71,12 @@ def test_invalid_toml_is_reported_with_its_line(loaded: Load, text: str, line: i
     assert f"flow.toml:{line}: not valid TOML" in refused(loaded, text)
 
 
+def test_a_file_without_end_is_refused() -> None:
+    """A device, or data by mistake, would take all memory."""
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: .*too large"):
+        load(Path("/dev/zero"))
+
+
 def test_a_file_that_is_missing_or_unreadable_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.toml: there is no such file"):
         load(tmp_path / "nowhere.toml")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eosfw.config.text_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 Offset = Mapping[str, Any]
@@ -43,7 +44,7 @@ def read_offsets(file: str) -> Sequence[Offset]:
 
 def _object(file: str) -> Mapping[str, Any]:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = sys.stdin.read() if file == "-" else read_text(Path(file))
         read = json.loads(text)
     except OSError as why:
         raise ConfigError(Problem(file, f"it cannot be read: {why.strerror}")) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eosfw.config.properties_file import parse_properties
+from eosfw.config.text_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ def read_worker_file(path: Path) -> WorkerFile:
 
 def _from_properties(path: Path) -> WorkerFile:
     try:
-        properties = parse_properties(path.read_text(encoding="utf-8-sig"))
+        properties = parse_properties(read_text(path))
     except FileNotFoundError:
         raise ConfigError(Problem(str(path), "there is no such file")) from None
     except UnicodeDecodeError:

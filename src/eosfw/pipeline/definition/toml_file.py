@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from eosfw.config.text_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -17,7 +18,7 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_-]+(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=(.*
 def read_toml(path: Path) -> dict[str, Any]:
     """Parse a file; ConfigError with file, line and remedy."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     except FileNotFoundError:
         raise ConfigError(Problem(str(path), "there is no such file")) from None
     except (OSError, UnicodeDecodeError) as why:
