@@ -168,3 +168,17 @@ def test_a_database_that_is_locked_is_asked_again(tmp_path):
         assert not task.task.at_end()
         writer.execute("COMMIT")
         assert task.rest() == [{"id": 1}]
+
+
+def test_a_server_that_ends_behind_its_answer_fails_no_task(tmp_path):
+    """SQL-07: the transaction of a statement is ended on a connection that is gone; SQLAlchemy raises what it meets."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "INSERT INTO orders VALUES (1)")
+
+    def lost(_: object) -> None:
+        raise sqlite3.OperationalError("server closed the connection unexpectedly")
+
+    with reading(sqlite_properties(tmp_path, "incrementing")) as task:
+        assert task.poll() == [{"id": 1}]
+        execute(tmp_path, "INSERT INTO orders VALUES (2)")
+        task.task._database._engine.dialect.do_rollback = lost
+        assert task.poll() == [{"id": 2}]

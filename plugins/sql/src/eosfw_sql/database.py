@@ -91,7 +91,9 @@ class Database:
         try:
             yield connection
         finally:
-            connection.close()
+            # What was read is read, whether or not the server is still there to end the transaction.
+            with suppress(exc.SQLAlchemyError):
+                connection.close()
 
     def _connect(self) -> sa.Connection:
         try:
