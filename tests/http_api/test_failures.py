@@ -305,7 +305,14 @@ def test_offsets_are_altered_for_the_url_alone(api):
     config = connector.config.parse(properties(api.url, "offset"))
     assert connector.alter_offsets(config, [({"url": api.url}, {"offset": 3}), ({"url": api.url}, None)])
     with pytest.raises(DamagedDataError, match="the only source partition of this connector"):
-        connector.alter_offsets(config, [({"url": "https://s3cret"}, None)])
+        connector.alter_offsets(config, [({"url": "https://s3cret"}, {"offset": 3})])
+
+
+def test_the_offset_of_a_url_that_the_connector_had_before_can_be_forgotten(api):
+    """HTP-08: all offsets are reset at once, and nobody else could tidy that one up."""
+    config = HttpSourceConnector.config.parse(properties(api.url, "offset"))
+
+    assert HttpSourceConnector().alter_offsets(config, [({"url": "https://before"}, None), ({"url": api.url}, None)])
 
 
 def test_an_api_without_news_is_asked_whether_it_has_changed(api):
