@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eosfw.errors import DamagedDataError
+from eosfw.errors import BadRequestError, DamagedDataError
+from eosfw_sql.connector import SqlSourceConnector
 
 from .reading import execute, reading, sqlite_properties
 
@@ -75,6 +76,39 @@ def test_the_offset_holds_the_rows_of_the_latest_timestamp_alone(tmp_path):
     with reading(properties) as task:
         sizes = [len(task.offsets["orders"]["rows"]) for _ in range(3) if task.poll()]
     assert sizes == [16, 32, 16]
+
+
+def test_a_column_that_is_added_repeats_no_row(tmp_path):
+    """SQL-03: the rows of the latest timestamp are known by the columns that they had, until there is a later one."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1)]))
+    properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed")
+    with reading(properties) as first:
+        assert ids(first.rest()) == [1, 2]
+    execute(tmp_path, "ALTER TABLE orders ADD COLUMN note TEXT DEFAULT 'none'")
+    execute(tmp_path, "INSERT INTO orders VALUES (3, '2020-01-01 00:00:01', 'x')")
+    with reading(properties, first.offsets) as second:
+        assert ids(second.rest()) == [3]
+    with reading(properties, second.offsets) as third:
+        assert ids(third.rest()) == []
+        execute(tmp_path, *(f"INSERT INTO orders VALUES ({one}, '2020-01-01 00:00:02', 'y')" for one in (4, 5)))
+        assert ids(third.rest()) == [4, 5]
+    execute(tmp_path, "UPDATE orders SET note = 'z' WHERE id = 5")
+    with reading(properties, third.offsets) as fourth:
+        assert ids(fourth.rest()) == [5]
+
+
+def test_a_column_that_is_dropped_repeats_no_row_without_a_word(tmp_path):
+    """SQL-03: nothing tells the rows of the latest timestamp that were read."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER, changed TIMESTAMP NOT NULL, note TEXT)")
+    execute(tmp_path, "INSERT INTO orders VALUES (1, '2020-01-01 00:00:01', 'x')")
+    properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed")
+    with reading(properties) as first:
+        assert ids(first.rest()) == [1]
+    execute(tmp_path, "ALTER TABLE orders DROP COLUMN note")
+    with reading(properties, first.offsets) as second, pytest.raises(DamagedDataError, match="no column note any more"):
+        second.poll()
+    with reading(properties, {"orders": {"timestamp": first.offsets["orders"]["timestamp"]}}) as third:
+        assert ids(third.rest()) == [1]
 
 
 def test_equal_rows_without_a_key_are_all_read(tmp_path):
@@ -232,3 +266,46 @@ def test_large_numbers_of_sqlite_keep_all_digits(tmp_path):
             ("9007199254740993", "3.50", "0.1"),
             ("9007199254740995", "-1.00", "9007199254740993"),
         ]
+
+
+PLACES = {
+    "bulk": ({"round": 1, "row": 2}, {"round": 1, "row": 2, "after": "[7]"}),
+    "incrementing": ({"incrementing": 7},),
+    "timestamp": ({"timestamp": "2020-01-01 00:00:01"}, {"timestamp": "2020-01-01T00:00:01", "rows": ""}),
+    "timestamp+incrementing": ({"timestamp": "2020-01-01 00:00:01", "incrementing": 7},),
+}
+SPOILED = {
+    "bulk": ({}, {"round": 1, "row": "2"}, {"incrementing": 7}),
+    "incrementing": ({"incrementing": "7"}, {"incrementing": 7, "timestamp": "2020-01-01"}, {"id": 7}),
+    "timestamp": ({}, {"timestamp": "soon"}, {"timestamp": "2020-01-01", "rows": "!"}),
+    "timestamp+incrementing": ({"incrementing": 7}, {"timestamp": "2020-01-01", "incrementing": 1.5}),
+}
+
+
+@pytest.mark.parametrize("mode", PLACES)
+def test_offsets_are_altered_to_places_of_the_mode_alone(tmp_path, mode):
+    """SQL-02, OFF-15: a task could not begin with another one, or would begin elsewhere."""
+    execute(tmp_path, ORDERS)
+    connector, orders = SqlSourceConnector(), {"protocol": "1", "table": "orders"}
+    given = sqlite_properties(tmp_path, mode, timestamp_column_name="changed", table_whitelist="orders")
+    config = connector.config.parse({"topic.prefix": "t-"} | {name: str(one) for name, one in given.items()})
+
+    assert connector.alter_offsets(config, [(orders, place) for place in PLACES[mode]])
+    assert connector.alter_offsets(config, [({"table": "that was read once"}, None)])
+    for spoiled in SPOILED[mode]:
+        with pytest.raises(BadRequestError):
+            connector.alter_offsets(config, [(orders, spoiled)])
+    for partition in ({"table": "orders"}, orders | {"table": "other"}, {"query": "query"}):
+        with pytest.raises(BadRequestError):
+            connector.alter_offsets(config, [(partition, PLACES[mode][0])])
+
+
+def test_two_names_of_one_table_are_refused(tmp_path):
+    """SQL-06: it would be read twice into one topic."""
+    execute(tmp_path, ORDERS)
+    given = sqlite_properties(tmp_path, "incrementing", table_whitelist="orders,main.orders")
+    config = SqlSourceConnector.config.parse({"topic.prefix": "t-"} | {name: str(one) for name, one in given.items()})
+
+    (problem,) = SqlSourceConnector().check(config)
+
+    assert "orders and main.orders are one table; name it once" in str(problem)

@@ -7,12 +7,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import BadRequestError, ConfigError, DamagedDataError, Problem
 from eosfw_sql.database import Database
 from eosfw_sql.modes.columns import position_of
+from eosfw_sql.modes.offset_check import check_offset
 from eosfw_sql.properties import CONNECTOR, TASK, task_properties
 from eosfw_sql.table_selection import selected_tables
-from eosfw_sql.tables import source_table
+from eosfw_sql.tables import source_partition, source_table
 from eosfw_sql.task import SqlSourceTask
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceConnectorContext, SourceTask
+    from eosfw.records import SourceOffset, SourcePartition
 
 _SELECTION = ("table.whitelist", "table.include.list", "table.blacklist", "schema.pattern", "catalog.pattern")
 
@@ -54,7 +56,28 @@ class SqlSourceConnector(SourceConnector):
             except ConfigError as error:
                 return error.problems
             # A query has no name.
-            return [problem for name in names or [""] for problem in _problems_of_table(database, name, config)]
+            found = [problem for name in names or [""] for problem in _problems_of_table(database, name, config)]
+            return [*found, *_problems_of_names(database, config["table.whitelist"])]
+
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Refuse what no task could begin with; a task keeps its place nowhere else."""
+        for partition, offset in offsets:
+            if offset is None:  # also of a table that was read once: nobody else could tidy it up
+                continue
+            name = str(partition.get("table"))
+            if partition != source_partition(config, name):
+                raise BadRequestError(
+                    'the source partition of a table is {"protocol": "1", "table": NAME}, that of a query is '
+                    '{"query": "query"}'
+                )
+            named = config["table.whitelist"]
+            if named and name not in named:
+                raise BadRequestError(f"no task reads a table {name!r}; table.whitelist has {', '.join(named)}")
+            try:
+                check_offset(config["mode"], offset)
+            except DamagedDataError as why:
+                raise BadRequestError(str(why)) from None
+        return True
 
     def start(self, config: Config, context: SourceConnectorContext) -> None:
         self._config, self._context = config, context
@@ -103,3 +126,16 @@ def _problems_of_table(database: Database, name: str, config: Config) -> Iterabl
     except ConfigError as error:
         return error.problems
     return ()
+
+
+def _problems_of_names(database: Database, names: Sequence[str]) -> Iterator[Problem]:
+    """Two names of one table, which would be read twice into one topic."""
+    if len(names) < 2:
+        return
+    default = database.inspect(lambda inspector: inspector.default_schema_name)
+    known: dict[tuple[str | None, str], str] = {}
+    for name in names:
+        schema, _, bare = name.rpartition(".")
+        other = known.setdefault((schema or default, bare), name)
+        if other != name:
+            yield Problem("table.whitelist", f"{other} and {name} are one table; name it once")

@@ -11,6 +11,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.records import SourceBatch
 from eosfw_sql.modes.columns import position_of
 from eosfw_sql.modes.late_row_check import LateRowCheck, late_row_check
+from eosfw_sql.modes.offset_check import check_offset
 from eosfw_sql.modes.rounds import RoundPosition
 from eosfw_sql.modes.timestamp_column import NOW
 from eosfw_sql.tables import SourceTable, source_partition, source_table, topic_of
@@ -137,6 +138,8 @@ class RoundReader:
     def take(self) -> SourceBatch | None:
         if self._opened is None:
             table = source_table(self._database, self.name, self._config)
+            if self._target.offset is not None:
+                check_offset(self._config["mode"], self._target.offset)
             self._opened = table, RoundPosition(table, self._target.offset)
         table, position = self._opened
         most = self._config["batch.max.rows"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import types
 
 from eosfw_sql.errors import refused
+from eosfw_sql.modes.offset_check import check_offset
 from eosfw_sql.modes.positions import (
     IncrementingPosition,
     Position,
@@ -31,11 +32,13 @@ _TIMESTAMP: Final = "timestamp.column.name"
 def position_of(table: SourceTable, config: Config, dialect: str, offset: SourceOffset | None) -> Position:
     """The place at which to go on, in a mode other than bulk; ConfigError for columns that do not serve the mode."""
     mode = config["mode"]
+    if offset is not None:
+        check_offset(mode, offset)
     if mode == "incrementing":
         return IncrementingPosition(number_column(table, config), offset)
     timestamp = timestamp_column(table, config, dialect)
     if mode == "timestamp":
-        return TimestampPosition(timestamp, table.key_columns, offset)
+        return TimestampPosition(timestamp, table, offset)
     return TimestampIncrementingPosition(timestamp, number_column(table, config), offset)
 
 

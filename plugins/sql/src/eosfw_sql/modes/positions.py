@@ -5,6 +5,7 @@ Rows of a statement have the columns of the table, behind them the values that a
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from eosfw.errors import DamagedDataError
 if TYPE_CHECKING:
     from eosfw.records import SourceOffset
     from eosfw_sql.modes.timestamp_column import TimestampColumn
+    from eosfw_sql.tables import SourceTable
 
 _DIGEST_BYTES: Final = 12
 MAX_TIES: Final = 40_000
@@ -53,7 +55,7 @@ class IncrementingPosition:
 
     def __init__(self, column: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
         self._column = column
-        self._last: int | None = None if offset is None else _number(refuse_other_mode(offset, "incrementing"))
+        self._last: int | None = None if offset is None else number_of(offset)
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
         asked = table.add_columns(sa.type_coerce(self._column, _RAW).label("eosfw_incrementing"))
@@ -76,10 +78,8 @@ class TimestampIncrementingPosition:
 
     def __init__(self, timestamp: TimestampColumn, number: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
         self._timestamp, self._number = timestamp, number
-        if offset is not None:
-            refuse_other_mode(offset, "timestamp", "incrementing")
-        self._time = timestamp.start if offset is None else _time(offset)
-        self._last: int | None = None if offset is None else _number(offset)
+        self._time = timestamp.start if offset is None else time_of(offset)
+        self._last: int | None = None if offset is None else number_of(offset)
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
         time, number = self._timestamp.expression, self._number
@@ -104,16 +104,23 @@ class TimestampIncrementingPosition:
 
 
 class TimestampPosition:
-    """Behind the latest timestamp; the hashes of the rows that have it say which of them were read."""
+    """Behind the latest timestamp; the hashes of the rows that have it say which of them were read.
 
-    def __init__(
-        self, timestamp: TimestampColumn, key: Sequence[sa.ColumnElement[Any]], offset: SourceOffset | None
-    ) -> None:
-        self._timestamp, self._key = timestamp, key
-        if offset is not None:
-            refuse_other_mode(offset, "timestamp", "rows")
-        self._time = timestamp.start if offset is None else _time(offset)
-        self._tied = _digests(offset) if offset is not None else Counter[bytes]()
+    The offset names the columns that these hashes are of: one that was added since is left out until another timestamp
+    is the latest one, or the rows would seem to be others.
+    """
+
+    def __init__(self, timestamp: TimestampColumn, table: SourceTable, offset: SourceOffset | None) -> None:
+        self._timestamp, self._key = timestamp, table.key_columns
+        self._names: Sequence[str] = list(table.table.columns.keys())
+        self._hashed = self._names if offset is None else hashed_columns(offset) or self._names
+        if gone := [name for name in self._hashed if name not in self._names]:
+            raise DamagedDataError(
+                f"{table.title} has no column {gone[0]} any more, by which the source offset tells the rows of the "
+                f"latest timestamp that were read: alter the offset to its timestamp alone, and they come once more"
+            )
+        self._time = timestamp.start if offset is None else time_of(offset)
+        self._tied = digests(offset) if offset is not None else Counter[bytes]()
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
         time = self._timestamp.expression
@@ -126,7 +133,7 @@ class TimestampPosition:
     def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
         known, found = self._tied.copy(), []
         for row in rows:
-            if self._timestamp.text(row[-1]) == self._time and known[digest := digest_of(row)] > 0:
+            if self._timestamp.text(row[-1]) == self._time and known[digest := self._digest(row)] > 0:
                 known[digest] -= 1
             else:
                 found.append(row)
@@ -135,8 +142,8 @@ class TimestampPosition:
     def move(self, rows: Sequence[Row]) -> None:
         latest = self._timestamp.text(rows[-1][-1])
         if latest != self._time:
-            self._time, self._tied = latest, Counter()
-        self._tied.update(digest_of(row) for row in rows if self._timestamp.text(row[-1]) == latest)
+            self._time, self._tied, self._hashed = latest, Counter(), self._names
+        self._tied.update(self._digest(row) for row in rows if self._timestamp.text(row[-1]) == latest)
         if self._tied.total() > MAX_TIES:
             raise DamagedDataError(
                 f"more than {MAX_TIES} rows share one timestamp in column {self._timestamp.name}: read the table with "
@@ -146,7 +153,12 @@ class TimestampPosition:
     @property
     def offset(self) -> SourceOffset:
         tied = b"".join(sorted(self._tied.elements()))
-        return {"timestamp": self._time, "rows": b64encode(tied).decode()}
+        return {"timestamp": self._time, "rows": b64encode(tied).decode(), "columns": json.dumps(self._hashed)}
+
+    def _digest(self, row: Row) -> bytes:
+        if self._hashed == self._names:
+            return digest_of(row)
+        return digest_of([*(row[self._names.index(name)] for name in self._hashed), row[-1]])
 
 
 def digest_of(row: Row) -> bytes:
@@ -163,16 +175,6 @@ def _plain(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo is not None else value
 
 
-def refuse_other_mode(offset: SourceOffset, *entries: str) -> SourceOffset:
-    """An offset that has these entries alone; DamagedDataError for one of another mode, which means another place."""
-    if not offset.keys() <= {*entries}:
-        raise DamagedDataError(
-            "the source offset was made in another mode, which says nothing of the rows that this one has read: set "
-            "mode as it was, or reset the connector's offsets"
-        )
-    return offset
-
-
 def _whole_number(value: Any, column: sa.ColumnElement[Any]) -> int:
     """The number of a row as it stands in an offset; DamagedDataError if it is not whole: it would come again."""
     with suppress(TypeError, ValueError, OverflowError):
@@ -184,7 +186,8 @@ def _whole_number(value: Any, column: sa.ColumnElement[Any]) -> int:
     )
 
 
-def _number(offset: SourceOffset) -> int | None:
+def number_of(offset: SourceOffset) -> int | None:
+    """The largest number that was read; None if there is none yet."""
     return None if offset.get("incrementing") is None else whole(offset, "incrementing")
 
 
@@ -196,7 +199,8 @@ def whole(offset: SourceOffset, entry: str) -> int:
     return value
 
 
-def _time(offset: SourceOffset) -> str:
+def time_of(offset: SourceOffset) -> str:
+    """The latest timestamp that was read."""
     value = offset.get("timestamp")
     with suppress(TypeError, ValueError):
         datetime.fromisoformat(value)  # type: ignore[arg-type] # it says itself if it is no text
@@ -204,9 +208,21 @@ def _time(offset: SourceOffset) -> str:
     raise DamagedDataError("the source offset has no 'timestamp': reset the connector's offsets")
 
 
-def _digests(offset: SourceOffset) -> Counter[bytes]:
+def digests(offset: SourceOffset) -> Counter[bytes]:
+    """The hashes of the rows with the latest timestamp that were read."""
     try:
         packed = b64decode(str(offset.get("rows", "")), validate=True)
     except ValueError:
         raise DamagedDataError("the source offset has no hashes at 'rows': reset the connector's offsets") from None
     return Counter(packed[at : at + _DIGEST_BYTES] for at in range(0, len(packed), _DIGEST_BYTES))
+
+
+def hashed_columns(offset: SourceOffset) -> Sequence[str]:
+    """The names of the columns that these hashes are of; none in an offset of a release that did not note them."""
+    try:
+        names = json.loads(str(offset.get("columns", "[]")))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DamagedDataError("the source offset has no names at 'columns': reset the connector's offsets")
+    return names

@@ -10,7 +10,7 @@ from sqlalchemy import types
 from sqlalchemy.dialects import mysql
 
 from eosfw.errors import DamagedDataError
-from eosfw_sql.modes.positions import refuse_other_mode, whole
+from eosfw_sql.modes.positions import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,6 @@ class RoundPosition:
 
     def __init__(self, table: SourceTable, offset: SourceOffset | None) -> None:
         self._table = table
-        if offset is not None:
-            refuse_other_mode(offset, "round", "row", "after")
         self._round, self._row = (0, 0) if offset is None else (whole(offset, "round"), whole(offset, "row"))
         self._plain = bool(table.key) and all(map(_is_plain, table.key_columns))
         names = list(table.table.columns.keys())
