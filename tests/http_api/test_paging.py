@@ -251,6 +251,27 @@ def test_a_list_that_has_shrunk_is_refused(api):
             task.rest()
 
 
+@pytest.mark.parametrize(("paging", "count", "least"), [("offset", 10, 1), ("page", 8, 4)])
+def test_a_list_that_has_shrunk_before_an_empty_page_is_refused(api, paging, count, least):
+    """HTP-04: records that came afterwards would lie before the place that is asked for."""
+    del api.records[count:]
+    with reading(properties(api.url, paging)) as task:
+        assert task.rest() == list(range(count))
+        del api.records[:1]
+        with pytest.raises(DamagedDataError, match=rf"has {least - 1} records, and {least} of it were read"):
+            [task.rest() for _ in range(64)]
+
+
+@pytest.mark.parametrize(("paging", "count"), [("offset", 10), ("page", 8)])
+def test_a_list_at_rest_is_seldom_asked_whether_it_has_shrunk(api, paging, count):
+    """HTP-04: one more request for each end at first, for one of 64 later."""
+    del api.records[count:]
+    with reading(properties(api.url, paging)) as task:
+        for _ in range(200):
+            task.rest()
+    assert len(api.asked) < 220
+
+
 @pytest.mark.parametrize(
     ("paging", "last"),
     [

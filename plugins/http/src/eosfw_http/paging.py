@@ -35,6 +35,9 @@ class Paging(Protocol):
     def beyond(self, place: Place) -> Place:
         """The page behind a last page, which has to be empty; where it may have been taken for it too early."""
 
+    def preceding(self, place: Place) -> tuple[Place, int] | None:
+        """The page before an empty one, with how many records it must have; None where places are not counted."""
+
 
 def paging(config: Config) -> Paging:
     """The way that `paging` says."""
@@ -63,6 +66,9 @@ class _One:
     def beyond(self, place: Place) -> Place:
         raise NotImplementedError
 
+    def preceding(self, place: Place) -> tuple[Place, int] | None:
+        return None
+
 
 class _Pages(_One):
     """Pages are named by the number of records before them, so that `page.size` may change."""
@@ -88,6 +94,10 @@ class _Pages(_One):
     def beyond(self, place: Place) -> Place:
         return {"offset": (self._number(place) + 1) * self._size}
 
+    def preceding(self, place: Place) -> tuple[Place, int] | None:
+        before = self._number(place) - 1
+        return None if before < 0 else ({"offset": before * self._size}, self._size)
+
     def _number(self, place: Place) -> int:
         return whole(place, "offset") // self._size
 
@@ -103,6 +113,10 @@ class _Offsets(_One):
 
     def following(self, place: Place, answer: Answer) -> Place | None:
         return {"offset": whole(place, "offset") + len(answer.records)} if answer.records else None
+
+    def preceding(self, place: Place) -> tuple[Place, int] | None:
+        read = whole(place, "offset")
+        return None if not read else ({"offset": read - 1}, 1)
 
 
 class _Cursors(_One):

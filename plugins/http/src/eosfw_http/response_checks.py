@@ -18,7 +18,7 @@ _RAREST: Final = 64
 
 
 class ResponseChecks:
-    """What may be wrong with `page.size` and with `incremental.parameter`."""
+    """What may be wrong with `page.size`, with `incremental.parameter`, and with a list that is read by its places."""
 
     def __init__(self, api: Api, config: Config, paging: Paging, position: Position) -> None:
         self._api, self._config, self._paging, self._position = api, config, paging, position
@@ -31,18 +31,26 @@ class ResponseChecks:
     @property
     def is_due(self) -> bool:
         """Whether a last page is to be checked; then it must come, even if it has not changed."""
-        return self._paging.may_end_early and self._ends + 1 >= self._pause
+        may_be_wrong = self._paging.may_end_early or self._preceding(self._position.place) is not None
+        return may_be_wrong and self._ends + 1 >= self._pause
 
     def unchanged(self) -> None:
         """Count a last page that has not changed."""
         self._ends += 1
 
     def last_page(self, place: Place, answer: Answer) -> None:
-        """Refuse a `page.size` above the real one, with which a full page would seem to be the last forever."""
-        if not self.is_due or not answer.records:
+        """Refuse what makes a page seem to be the last forever: a wrong `page.size`, or a list that has shrunk."""
+        preceding = None if answer.records else self._preceding(place)
+        if not self.is_due or not (answer.records or preceding):
             self._ends += 1
             return
         self._ends, self._pause = 0, min(2 * self._pause, _RAREST)
+        if preceding is None:
+            self._page_size(place, answer)
+        else:
+            self._refuse_shrunk(*preceding)
+
+    def _page_size(self, place: Place, answer: Answer) -> None:
         if not self._is_followed(place, answer):
             return
         # Records may have come between the two requests; then the page is full by now.
@@ -51,6 +59,19 @@ class ResponseChecks:
             raise DamagedDataError(
                 f"a page has {len(again.records)} records, and there is one behind it, but page.size is "
                 f"{self._config['page.size']}: set it to what the API gives"
+            )
+
+    def _preceding(self, place: Place) -> tuple[Place, int] | None:
+        # With bookmarks a place is one among the records behind the bookmark, and begins anew with the next one.
+        return None if self._config["incremental.path"] else self._paging.preceding(place)
+
+    def _refuse_shrunk(self, place: Place, least: int) -> None:
+        """Refuse a list in which records were removed: what comes would lie before the place that is asked for."""
+        there = self._api.get(page_url(self._config, self._paging, place, None), {})
+        if there is not None and len(there.records) < least:
+            raise DamagedDataError(
+                f"the page at offset {place['offset']} has {len(there.records)} records, and {least} of it were read: "
+                f"records were removed; read the API with incremental.path"
             )
 
     def filter(self, answer: Answer) -> None:
