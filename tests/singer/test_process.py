@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from eosfw_singer.lines import LineBeginnings
 from eosfw_singer.process import TapProcess
 
 from .reading import properties, reading, rows_file
@@ -108,3 +109,13 @@ def members(leader):
 
 def alive(process):
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_log_without_line_ends_does_not_fill_the_memory():
+    """SNG-08: of a line its beginning is logged, so no more is kept."""
+    beginnings = LineBeginnings(10)
+    kept = [beginnings.lines(piece) for piece in (b"one\ntw", b"o\n", b"x" * 7, b"y" * 10**6, b"z\nnext")]
+
+    assert kept == [[b"one"], [b"two"], [], [], [b"xxxxxxxyyy"]]
+    assert beginnings.last() == [b"next"]
+    assert beginnings.last() == []

@@ -13,6 +13,8 @@ import pytest
 
 from eosfw.errors import BadRequestError, ConfigError, DamagedDataError, RetriableError, TaskFailedError
 from eosfw_singer.connector import SingerSourceConnector
+from eosfw_singer.position import Position
+from eosfw_singer.process import TapProcess
 
 from .reading import properties, reading, rows_file
 
@@ -245,6 +247,29 @@ def test_the_task_begins_with_the_state_of_its_properties(rows):
     """SNG-14: once; afterwards its own offset counts."""
     with reading(properties({"rows": rows}, tap_state='{"bookmarks": {"orders": "2024-01-02"}}')) as task:
         assert [row["id"] for _, row in task.run()] == [2, 3, 1]
+
+
+CAT = (sys.executable, "-c", "import sys; print(open(sys.argv[2]).read())")
+"""A tap that writes the file of its only option."""
+
+
+@pytest.mark.parametrize("decimals", ["double", "string"])
+def test_a_state_keeps_numbers_that_no_float_holds(decimals):
+    """SNG-04: the tap would go on at another place, or be given a STATE that is no JSON."""
+    odd = (
+        '{"bookmarks":{"a":1700000000.12345678901234567890,"b":1E+400,"c":1.5,"d":12345678901234567890,"e":"\\u00e9"}}'
+    )
+    line = f'{{"type": "STATE", "value": {odd.replace("1.5", "1.50")}}}'
+    with reading(properties(script(SCHEMA, row(1), line), decimal_handling_mode=decimals)) as task:
+        task.run()
+        state = task.offset["state"]
+    assert state == odd
+    shown = TapProcess(CAT, {"--state": Position(state).value()}, 1000, str)
+    found = []
+    while (lines := shown.read(1.0)) is not None:
+        found += lines
+    shown.kill()
+    assert found == [odd.encode()]
 
 
 CATALOG = {"streams": [{"tap_stream_id": name, "stream": name, "schema": {}} for name in ("orders", "items")]}

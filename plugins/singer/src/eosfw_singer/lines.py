@@ -33,3 +33,22 @@ class LineBuffer:
         """The last line, if it has no end."""
         rest, self._rest, self._size = b"".join(self._rest), [], 0
         return [rest] if rest else []
+
+
+class LineBeginnings:
+    """Keeps the beginning of each line, `most` bytes of it; the rest of a longer one is dropped as it comes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rest = b""
+
+    def lines(self, data: bytes) -> list[bytes]:
+        """The lines that are whole with these bytes, without their ends."""
+        *whole, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[: self._most]
+        return [one[: self._most] for one in whole]
+
+    def last(self) -> list[bytes]:
+        """The last line, if it has no end."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest else []

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from eosfw_singer.state_text import exact_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -62,7 +64,10 @@ class NoMessageError(ValueError):
 
 
 def message_of(line: bytes, *, exact_numbers: bool = False) -> Message:
-    """The message of a line; with `exact_numbers` numbers with a fraction are of type Decimal."""
+    """The message of a line; with `exact_numbers` numbers with a fraction are of type Decimal.
+
+    Those of a STATE are so without it, where a float would be another number: the tap would go on at another place.
+    """
     try:
         found = json.loads(line, parse_float=Decimal) if exact_numbers else json.loads(line)
     except (ValueError, RecursionError):
@@ -70,6 +75,8 @@ def message_of(line: bytes, *, exact_numbers: bool = False) -> Message:
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):
         raise NoMessageError("it is no JSON object with a type")
     kind = found["type"].upper()
+    if kind == "STATE" and not exact_numbers:
+        found = json.loads(line, parse_float=exact_number)
     make = _KINDS.get(kind)
     return OtherMessage(kind) if make is None else make(found)
 

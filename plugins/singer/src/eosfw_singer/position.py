@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eosfw.errors import DamagedDataError
+from eosfw_singer.state_text import exact_number
 
 if TYPE_CHECKING:
     from eosfw.records import SourceOffset
@@ -56,7 +57,7 @@ class Position:
 
     def value(self) -> Any:
         """The STATE; None before the first."""
-        return None if self.state is None else json.loads(self.state)
+        return None if self.state is None else json.loads(self.state, parse_float=exact_number)
 
 
 def _is_json(text: object) -> bool:
@@ -64,11 +65,6 @@ def _is_json(text: object) -> bool:
         return text is None or json.loads(str(text)) is not None
     except ValueError:
         return False
-
-
-def state_text(state: Any) -> str:
-    """A STATE as JSON; equal for equal ones."""
-    return json.dumps(state, sort_keys=True, separators=(",", ":"), default=float)
 
 
 def can_resume(state: Any) -> bool:

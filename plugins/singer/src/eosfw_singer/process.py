@@ -8,7 +8,6 @@ keep its connections, such as the replication slot that its successor needs.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import selectors
@@ -21,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_singer.lines import LineBuffer
+from eosfw_singer.lines import LineBeginnings, LineBuffer
+from eosfw_singer.state_text import state_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +74,8 @@ class TapProcess:
         self._mask = mask
         self._folder = Path(tempfile.mkdtemp(prefix="eosfw-singer-"))
         self._lines = LineBuffer(longest_line, self.name)
-        self._log_lines = LineBuffer(1 << 30, self.name)
+        # A secret in the middle of which a line is cut off would not be masked: more is kept than is logged.
+        self._log_lines = LineBeginnings(2 * _LONGEST_LOG_LINE)
         self.wrote = False
         """Whether the last `read` found anything, be it on stderr."""
         self.last_error: str | None = None
@@ -138,8 +139,7 @@ class TapProcess:
 
     def _log(self, lines: Sequence[bytes]) -> None:
         for line in lines:
-            # A secret in the middle of which it is cut off would not be masked.
-            text = self._mask(line[: 2 * _LONGEST_LOG_LINE].decode(errors="replace"))[:_LONGEST_LOG_LINE].rstrip()
+            text = self._mask(line.decode(errors="replace"))[:_LONGEST_LOG_LINE].rstrip()
             if text:
                 logger.info("%s: %s", self.name, text)
             word = text.partition(":")[0]
@@ -156,7 +156,7 @@ def _options(folder: Path, arguments: Mapping[str, Any]) -> list[str]:
             path = folder / f"{option.strip('-')}.json"
             # Nobody else may read it, at no moment: it has passwords.
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump(value, file)
+                file.write(state_text(value))
             given.append(str(path))
     return given
 

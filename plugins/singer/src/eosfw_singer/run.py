@@ -19,8 +19,9 @@ from eosfw_singer.messages import (
     SchemaMessage,
     StateMessage,
 )
-from eosfw_singer.position import Position, can_resume, state_text, without_passing
+from eosfw_singer.position import Position, can_resume, without_passing
 from eosfw_singer.repeats import Repeats
+from eosfw_singer.state_text import state_text
 from eosfw_singer.streams import Stream, stream_of
 
 if TYPE_CHECKING:

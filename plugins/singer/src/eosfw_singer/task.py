@@ -17,10 +17,11 @@ from eosfw.connectors import SourceTask
 from eosfw.data import INT64, SchemaAndValue
 from eosfw.errors import DamagedDataError, EosfwError, RetriableError, TaskFailedError
 from eosfw.records import SourceBatch
-from eosfw_singer.position import Position, state_text
+from eosfw_singer.position import Position
 from eosfw_singer.properties import CONNECTOR
 from eosfw_singer.run import RunSettings, TapRun
 from eosfw_singer.schemas import TypeSettings
+from eosfw_singer.state_text import state_text
 from eosfw_singer.tap import MessageReader, Tap
 
 if TYPE_CHECKING:
