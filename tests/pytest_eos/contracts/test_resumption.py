@@ -112,7 +112,7 @@ def test_a_source_that_never_says_that_it_ends_is_polled_ever_more_seldom():
     driver = TaskDriver(source.connector(), source.texts, VirtualRuntime())
 
     assert len(resumption.by_partition(driver, source)) == 1
-    assert driver.calls.tasks[-1].polls < 100
+    assert driver.calls.tasks[-1].polls < 40
 
 
 def test_a_slow_source_is_resumed_from_a_sample_of_its_offsets_alone(monkeypatch):

@@ -253,14 +253,14 @@ class TaskDriver:
                 idle_since = self._runtime.now()
             yield polled
             idle = self._runtime.now() - idle_since
-            if (at_end and not whole_patience) or idle > PATIENCE:
+            if (at_end and not whole_patience) or idle >= PATIENCE:
                 self._refuse_failing()
                 with _own_faults():
                     boundary.at_end()
                 return
             if not some:
-                # Longer and longer, as a worker: where time is virtual, a poll that waits takes real time each time.
-                self._runtime.sleep(max(0.01, idle / 10))
+                # Longer and longer: where time is virtual, a poll that waits takes real time each time.
+                self._runtime.sleep(min(max(0.01, idle / 2), PATIENCE - idle))
 
     def _refuse_failing(self) -> None:
         calls = self.calls.tasks[-1]
