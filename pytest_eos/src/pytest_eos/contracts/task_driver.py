@@ -168,16 +168,10 @@ class TaskDriver:
         return [watch]
 
     def records(
-        self,
-        task_config: Mapping[str, str],
-        offsets: Offsets,
-        most: int,
-        *,
-        number: int = 0,
-        record_offsets: bool = True,
+        self, task_config: Mapping[str, str], offsets: Offsets, most: int, *, number: int = 0
     ) -> list[SourceRecord]:
         """The records that a fresh task returns from these offsets, at most that many, without aborted ones."""
-        found = self.transactions(task_config, offsets, most, number=number, record_offsets=record_offsets)
+        found = self.transactions(task_config, offsets, most, number=number)
         kept = [one.records for one in found if one.end is not End.ABORT]
         return [record for records in kept for record in records][:most]
 
