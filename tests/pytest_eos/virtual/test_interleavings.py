@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from tests.effort import EFFORTS
 from tests.pytest_eos.counter import CounterConnector
 from tests.pytest_eos.unchecked_ownership import leave_out_check_after_init
 from tests.pytest_eos.virtual.virtual_harness import SMALL, eos_harness
 
 from eosfw.state.steps import TRANSACTION, TaskStep
 
-SEEDS = range(1, 101)
+SEEDS = 50
+"""Before each merge; many times as many each night."""
 
 
 def overtaken(eos, step, **properties):
@@ -47,24 +49,26 @@ def test_the_same_seed_gives_the_same_history(tmp_path, seed):
     assert stories[0] == stories[1]
 
 
-def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interleavings(tmp_path):
+@EFFORTS
+def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interleavings(tmp_path, effort):
     """FEN-01..05, FEN-08..10, TXN-02: at every step of a task, wherever its successor stands."""
     steps = tuple(TaskStep)[: len(TaskStep.__members__)]
     steps = steps[: steps.index(TRANSACTION[-1]) + 1]
     fenced = []
-    for seed in SEEDS:
+    for seed in range(SEEDS * effort):
         with eos_harness(seed, tmp_path) as eos:
             overtaken(eos, steps[seed % len(steps)])
             fenced.append(eos.history.zombies_fenced)
 
-    assert len(fenced) == len(SEEDS)
-    assert sum(fenced) > len(SEEDS) // 4, "hardly any zombie was late enough to be fenced"
+    assert len(fenced) == SEEDS * effort
+    assert sum(fenced) > len(fenced) // 4, "hardly any zombie was late enough to be fenced"
 
 
-def test_overlapping_commits_stay_exactly_once_in_many_interleavings(tmp_path):
+@EFFORTS
+def test_overlapping_commits_stay_exactly_once_in_many_interleavings(tmp_path, effort):
     """TXN-02, TXN-16: a task polls while its commit is under way, or sleeps before any of its steps."""
     overlapped = 0
-    for seed in SEEDS:
+    for seed in range(SEEDS * effort):
         with eos_harness(seed, tmp_path) as eos:
             overtaken(eos, TRANSACTION[seed % len(TRANSACTION)], **{"transaction.commit.overlap": "true"})
             lanes = {}
@@ -73,7 +77,7 @@ def test_overlapping_commits_stay_exactly_once_in_many_interleavings(tmp_path):
             for steps in lanes.values():
                 overlapped += any(pair == (TaskStep.COMMIT, TaskStep.POLL) for pair in pairwise(steps))
 
-    assert overlapped > len(SEEDS) // 4, "hardly any poll began while a commit was under way"
+    assert overlapped > SEEDS * effort // 4, "hardly any poll began while a commit was under way"
 
 
 def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):
