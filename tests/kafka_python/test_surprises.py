@@ -19,6 +19,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata
 from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
+from kafka.cluster import ClusterMetadata
 from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
 from kafka.producer.transaction_manager import (
@@ -28,6 +29,7 @@ from kafka.producer.transaction_manager import (
     TransactionManager,
     TransactionState,
 )
+from kafka.protocol.metadata import MetadataRequest
 from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 
 from eosfw.concurrency import ThreadRuntime
@@ -358,6 +360,29 @@ def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonB
     with pytest.raises(Exception, match="no broker answered"):
         list(reader.read({TopicPartition("t", 0): OffsetRange(0, 1)}, 0.05))
     assert "kafka-io-lost-ours" not in threads()
+
+
+def test_a_member_joins_though_an_earlier_question_is_answered_first(
+    backend: KafkaPythonBackend, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for metadata gets the answer to a request under way, which knew of no subscription yet."""
+    made, asked = ClusterMetadata.metadata_request, []
+
+    def request(self: ClusterMetadata) -> MetadataRequest:
+        made_now = made(self)
+        if self._topics:
+            asked.append(made_now)
+        if len(asked) == 1:
+            made_now.topics = MetadataRequest.NO_TOPICS
+        return made_now
+
+    monkeypatch.setattr(ClusterMetadata, "metadata_request", request)
+    member = backend.group_consumer(
+        f"{topic}-group", topic, client_id="m", session_timeout=WAIT, rebalance_timeout=WAIT
+    )
+    with closing(member):
+        assert member.poll(WAIT).partitions
+    assert len(asked) > 1
 
 
 def test_kafka_python_leaves_sockets_of_failed_connections_open() -> None:

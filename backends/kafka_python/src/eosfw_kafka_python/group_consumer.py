@@ -117,11 +117,13 @@ class KafkaPythonGroupConsumer:
         """Whether the topic is known: who joins before that joins again at once, which disturbs every member."""
         if coordinator.knows(self._topic):
             return True
-        if not coordinator.update_metadata(max(0.0, deadline - self._runtime.now())):
-            return False
-        if not coordinator.knows(self._topic):
-            raise UnknownTopicOrPartitionError(f"{self._what('join')}: there is no topic {self._topic!r}")
-        return True
+        # The first answer may be to a request from before the subscription, which was under way: it shows no topic.
+        for _ in range(2):
+            if not coordinator.update_metadata(max(0.0, deadline - self._runtime.now())):
+                return False
+            if coordinator.knows(self._topic):
+                return True
+        raise UnknownTopicOrPartitionError(f"{self._what('join')}: there is no topic {self._topic!r}")
 
     def _made(self, deadline: float) -> GroupCoordinator:
         if self._coordinator is None:

@@ -108,6 +108,7 @@ class MemberProcess:
         )
         self._tell(json.dumps(job))
         if self._hear() != _JOINED:
+            self.__exit__()  # else its pipes would be reported by a test that has nothing to do with them
             pytest.fail("the member's process did not join its group")
 
     def freeze(self) -> None:
