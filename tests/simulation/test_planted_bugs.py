@@ -37,7 +37,7 @@ INTERLEAVINGS = 12
         (take_requests_from_the_future, PlannedFault("clock", "c", 1, 15.0, "+70"), r"wrong-signature: "),
         (
             acknowledge_before_fsync,
-            PlannedFault("power-cut", "after-ongoing", 6, 3.0),
+            PlannedFault("power-cut", "after-ongoing", 5, 3.0),
             r"forgotten-answer: ",
         ),
         (count_starts_in_place, PlannedFault("recovery-cut", "before-marker", 4, 0.0, "3"), "incarnation: cannot"),
