@@ -291,6 +291,56 @@ def test_a_snapshot_waits_for_what_was_running_before_its_slot(properties, sessi
         assert len(task.until_drained()) == 1
 
 
+@pytest.fixture
+def transaction(postgres_server):
+    """One that is open, and ends itself where a failure would wait for it for ever."""
+    with postgres_server.connect() as other:
+        other.execute("SET idle_in_transaction_session_timeout = '60s'")
+        with other.transaction():
+            other.execute("SELECT pg_current_xact_id()")
+            yield other.execute
+
+
+def test_a_slot_that_waits_for_a_transaction_is_reported_and_asked_for_again(properties, session, transaction):
+    """PGC-11: the server makes it once the transactions that run have ended; a task that waits cannot be stopped."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("INSERT INTO orders VALUES (1)")
+    with reading(properties) as task:
+        for _ in range(2):
+            with pytest.raises(RetriableError, match="'debezium' is made once the transactions"):
+                task.poll()
+        transaction("COMMIT")
+        session.execute("INSERT INTO orders VALUES (2)")
+        assert len(task.until_drained()) == 2
+
+
+def test_a_task_that_stops_gives_up_the_slot_that_it_makes(properties, session, transaction):
+    """PGC-11: else it would be there for as long as the transaction is, and nobody would read it."""
+    with reading(properties) as task, pytest.raises(RetriableError):
+        task.poll()
+    while session.execute("SELECT FROM pg_replication_slots").fetchone() is not None:
+        pass
+
+
+def test_a_task_makes_the_slot_anew_that_an_older_one_was_about_to_make(properties, session, transaction):
+    """PGC-05: a snapshot without a slot would have to be read again as a whole."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("INSERT INTO orders VALUES (1)")
+    with reading(properties) as old, reading(properties) as new:
+        for task in (old, new):
+            with pytest.raises(RetriableError, match="is made once"):
+                task.poll()
+        with pytest.raises(RetriableError):
+            old.poll()
+        with pytest.raises(RetriableError, match="stop that reader"):
+            old.poll()
+        transaction("COMMIT")
+        new.until(1)
+        assert new.offset["lsn"]
+        session.execute("INSERT INTO orders VALUES (2)")
+        assert len(new.until_drained()) == 2
+
+
 @pytest.mark.parametrize(("xid", "shown"), [(99, 1), (100, 0), (101, 1), (102, 0), (103, 1), (104, 0), (2**32 - 1, 1)])
 def test_a_snapshot_shows_what_was_committed_before_it(xid, shown):
     """PGC-11: the stream tells 32 bits of an id that has 64."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
-__all__ = ["BATCH_BYTES", "Database", "copied_lines", "readable_within"]
+__all__ = ["BATCH_BYTES", "Database", "copied_lines", "readable_within", "result_within"]
 
 BATCH_BYTES = 1 << 23
 """A batch of so many bytes is returned even if it has fewer rows or changes than asked for."""
@@ -28,6 +28,7 @@ _OPTIONS = (
     "-c search_path="
 )
 """Snapshot and stream write a value as the same text, whatever the role's own settings are."""
+_FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE)
 _LOCK_TIMEOUT = "-c lock_timeout=1s"
 """A session asks again rather than wait for who has locked a table: meanwhile nothing is read, and no task ends."""
 
@@ -92,7 +93,7 @@ class Database:
         """The result of a command of the replication protocol."""
         with translated(str(self)):
             result = connection.exec_(command.encode())
-            if result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE):
+            if result.status in _FAILED:
                 raise from_result(result)
             return result
 
@@ -125,9 +126,7 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
     """
     connection.send_query(query.encode())
     connection.flush()
-    while connection.is_busy():
-        _wait(connection)
-    _refuse_failure(connection.get_result())
+    result_within(connection, None)
     lines: list[memoryview] = []
     held = 0
     while True:
@@ -144,13 +143,20 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
             break
     if lines:
         yield lines
-    while True:
-        while connection.is_busy():
-            _wait(connection)
-        result = connection.get_result()
-        if result is None:
-            return
-        _refuse_failure(result)
+    while result_within(connection, None) is not None:
+        continue
+
+
+def result_within(connection: pq.abc.PGconn, seconds: float | None) -> pq.abc.PGresult | None:
+    """The next result of what was sent; None if there is none, or if it does not come in time. psycopg's errors."""
+    while connection.is_busy():
+        if not readable_within(connection, seconds):
+            return None
+        connection.consume_input()
+    result = connection.get_result()
+    if result is not None and result.status in _FAILED:
+        raise from_result(result)
+    return result
 
 
 def readable_within(connection: pq.abc.PGconn, seconds: float | None) -> bool:
@@ -163,8 +169,3 @@ def readable_within(connection: pq.abc.PGconn, seconds: float | None) -> bool:
 def _wait(connection: pq.abc.PGconn) -> None:
     readable_within(connection, None)
     connection.consume_input()
-
-
-def _refuse_failure(result: pq.abc.PGresult | None) -> None:
-    if result is not None and result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE):
-        raise from_result(result)

@@ -11,7 +11,7 @@ from eosfw_postgres.position import Position
 from eosfw_postgres.replication.publication import ensure_publication, refuse_lacking
 from eosfw_postgres.replication.slot import (
     Slot,
-    create_slot,
+    SlotCreation,
     find_slot,
     in_use,
     let_fail_over,
@@ -49,7 +49,12 @@ class OpenedSlot:
 
 
 def open_slot(
-    database: Database, config: Config, position: Position | None, own_pid: int | None, runtime: Runtime
+    database: Database,
+    config: Config,
+    position: Position | None,
+    own_pid: int | None,
+    creation: SlotCreation,
+    runtime: Runtime,
 ) -> OpenedSlot:
     """Find the slot, or make it with its publication, and shut out an older reader of the same connector.
 
@@ -66,14 +71,15 @@ def open_slot(
             refuse_none(read, str(database))
         ensure_publication(session, publication, mode, [*read, *(one for one in needed if one not in read)])
         refuse_lacking(session, publication, needed)
-        slot = find_slot(session, name)
-        if slot is None:
-            start = _created(database, config, position)
-        else:
+        slot = None if creation.is_under_way else find_slot(session, name)
+        if slot is not None:
             refuse_unusable(slot, database.name)
             _free(session, slot, database, own_pid, runtime)
-            # Asked again: the reader that was ended may have confirmed more.
-            slot = find_slot(session, name) or slot
+            # Asked again: the reader that was ended may have confirmed more, or was about to make the slot.
+            slot = find_slot(session, name)
+        if slot is None:
+            start = _created(name, position, creation)
+        else:
             start = slot.confirmed_lsn
             if config["slot.failover"]:
                 let_fail_over(session, database, name)
@@ -118,15 +124,14 @@ def log_end(session: Connection) -> int:
     return parse_lsn(row[0]) if row else 0
 
 
-def _created(database: Database, config: Config, position: Position | None) -> int:
-    name = config["slot.name"]
+def _created(name: str, position: Position | None, creation: SlotCreation) -> int:
     if position is not None:
         raise refused(
             "slot.name",
             f"replication slot {name!r} is gone, so what has changed since {lsn_text(position.lsn)} is not known: "
             f"reset the connector's offsets, and let it take a snapshot into new topics",
         )
-    return create_slot(database, name, failover=config["slot.failover"])
+    return creation.consistent_point()
 
 
 def _free(session: Connection, slot: Slot, database: Database, own_pid: int | None, runtime: Runtime) -> None:

@@ -24,7 +24,7 @@ from eosfw_postgres.position import Position
 from eosfw_postgres.properties import TASK
 from eosfw_postgres.records import ChangeRecords, last_key, position_behind, source_offset
 from eosfw_postgres.replication.changes import ChangeReader
-from eosfw_postgres.replication.slot import drop_slot
+from eosfw_postgres.replication.slot import SlotCreation, drop_slot
 from eosfw_postgres.replication.slot_lag import SlotLag
 from eosfw_postgres.replication.stream import ReplicationStream
 from eosfw_postgres.snapshot import TableSnapshot
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from eosfw.records import SourceBatch, SourceOffset, SourcePartition
     from eosfw_postgres.pgoutput import Relation, Row
     from eosfw_postgres.replication.changes import Streamed
+    from eosfw_postgres.startup import OpenedSlot
 
 _CATCH_UP = 0.02
 """Seconds for which a poll waits while something waits for the changes before it: rows of an incremental snapshot, or a
@@ -74,6 +75,7 @@ class PostgresTask(SourceTask):
         )
         self._records.progress = _progress(config["snapshot.mode"], stored)
         self._incremental = IncrementalSnapshot(self._database, config, stored, self._records.complete, context.notice)
+        self._creation = SlotCreation(self._database, config["slot.name"], failover=config["slot.failover"])
         self._snapshot: TableSnapshot | None = None
         self._floor: int | None = None
         self._open: _OpenStream | None = None
@@ -116,6 +118,8 @@ class PostgresTask(SourceTask):
         # One that has failed, or has no stream, leaves the slot to whoever goes on.
         is_read = getattr(self, "_open", None) is not None
         self._close()
+        if (creation := getattr(self, "_creation", None)) is not None:
+            creation.close()
         if is_read and self._config["slot.drop.on.stop"]:
             drop_slot(self._database, self._config["slot.name"], self._backend_pid, self._runtime)
 
@@ -145,14 +149,18 @@ class PostgresTask(SourceTask):
         return batches or [self._records.of_nothing(position)]
 
     def _taken(self, progress: SnapshotProgress) -> TableSnapshot:
-        slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
+        slot = self._slot()
         self._position = slot.position
         if self._floor is None:
             self._floor = slot.next_xid
         return TableSnapshot(self._database, self._config, progress, self._floor, self._records.complete)
 
+    def _slot(self) -> OpenedSlot:
+        own_pid = self._backend_pid or self._creation.backend_pid
+        return open_slot(self._database, self._config, self._position, own_pid, self._creation, self._runtime)
+
     def _opened(self) -> _OpenStream:
-        slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
+        slot = self._slot()
         names = (self._config["slot.name"], self._config["publication.name"])
         stream = ReplicationStream(self._database, *names, slot.position.lsn, self._runtime)
         # What was changed before is in the rows of the snapshot, or was not asked for.

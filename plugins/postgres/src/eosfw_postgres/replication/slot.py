@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import psycopg
+
 from eosfw.errors import RetriableError
-from eosfw_postgres.errors import refused
+from eosfw_postgres.connection import result_within
+from eosfw_postgres.errors import refused, translated
 from eosfw_postgres.pgoutput import lsn_text
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    from psycopg import Connection, pq
 
     from eosfw.concurrency import Runtime
     from eosfw_postgres.connection import Database
 
 __all__ = [
     "Slot",
-    "create_slot",
+    "SlotCreation",
     "drop_slot",
     "find_slot",
     "let_fail_over",
@@ -26,6 +30,8 @@ __all__ = [
     "take_over",
 ]
 
+_PATIENCE = 1.0
+"""Seconds for which a poll waits for a slot to be made: it must be possible to stop a task."""
 _TAKE_OVER = 10.0
 """Seconds within which a server ends a process that was told to."""
 
@@ -64,17 +70,54 @@ def find_slot(session: Connection, name: str) -> Slot | None:
     return Slot(name, plugin, database, parse_lsn(confirmed or "0/0"), wal_status, active_pid, reader)
 
 
-def create_slot(database: Database, name: str, *, failover: bool) -> int:
-    """Create the slot; return its consistent point, behind which it has every transaction."""
-    connection = database.replication_connection()
-    # Version 14 takes no list of options.
-    options = "(SNAPSHOT 'nothing', FAILOVER true)" if failover else "NOEXPORT_SNAPSHOT"
-    try:
-        result = database.command(connection, f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}')
-        point = result.get_value(0, 1)
-        return parse_lsn((point or b"0/0").decode())
-    finally:
-        connection.finish()
+class SlotCreation:
+    """Makes a slot, which the server has done once the transactions that run have ended; one thread uses it."""
+
+    def __init__(self, database: Database, name: str, *, failover: bool) -> None:
+        self._database, self._name = database, name
+        # Version 14 takes no list of options.
+        options = "(SNAPSHOT 'nothing', FAILOVER true)" if failover else "NOEXPORT_SNAPSHOT"
+        self._command = f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}'
+        self._connection: pq.abc.PGconn | None = None
+        self.backend_pid: int | None = None
+        """The process of the server that makes it, or has done so."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it was begun and is not made yet."""
+        return self._connection is not None
+
+    def consistent_point(self) -> int:
+        """The LSN behind which the slot has every transaction; RetriableError if it is not made yet: ask again."""
+        if self._connection is None:
+            self._connection = self._database.replication_connection()
+            self.backend_pid = self._connection.backend_pid
+            self._connection.send_query(self._command.encode())
+            self._connection.flush()
+        try:
+            with translated(str(self._database)):
+                result = result_within(self._connection, _PATIENCE)
+        except BaseException:
+            self.close()
+            raise
+        if result is None:
+            raise RetriableError(
+                f"slot.name: replication slot {self._name!r} is made once the transactions that run on the server have "
+                f"ended: see pg_stat_activity for one that was forgotten",
+                retry_after=0.0,
+            )
+        self.close()
+        return parse_lsn((result.get_value(0, 1) or b"0/0").decode())
+
+    def close(self) -> None:
+        """Give it up, if it is under way."""
+        if self._connection is None:
+            return
+        if self._connection.is_busy():
+            with suppress(psycopg.Error):  # a server that waits does not see that nobody asks any more
+                self._connection.get_cancel().cancel()
+        self._connection.finish()
+        self._connection = None
 
 
 def let_fail_over(session: Connection, database: Database, name: str) -> None:
