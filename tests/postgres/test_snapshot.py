@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from threading import Thread
 
 import pytest
@@ -224,6 +225,23 @@ def test_a_change_of_a_table_waits_for_its_snapshot_and_keeps_nobody_waiting(pro
         change.join()
     assert came_in_time
     assert [key["id"] for _, key, _ in task.records] == list(range(1, 13))
+
+
+def test_many_tables_take_little_memory(properties, session):
+    """PGC-10: a database may have a thousand for each of its users; they share what the catalog says of types."""
+    for number in range(60):
+        session.execute(f"CREATE TABLE orders{number} (id int PRIMARY KEY, note text)")
+        session.execute(f"INSERT INTO orders{number} VALUES (1)")
+    with reading(properties) as task:
+        task.until(10)
+        tracemalloc.start()
+        try:
+            task.until_drained()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert len(task.records) == 60
+    assert kept < 1_000_000
 
 
 def test_a_table_without_a_key_is_read_in_one_go_or_refused(properties, session):

@@ -104,6 +104,7 @@ class ChangeRecords:
         self._settings = EnvelopeSettings.of(config)
         self._envelopes: dict[Relation, TableEnvelope | None] = {}
         self._made_of: dict[Relation, tuple[TableDetails, Catalog]] = {}
+        self._catalog: Catalog = {}
         self._last: tuple[Relation | None, TableEnvelope | None] = (None, None)
         """The envelope of the last relation: its look-up costs more than a change."""
         self.progress: SnapshotProgress | None = None
@@ -121,7 +122,7 @@ class ChangeRecords:
             with self._database.session() as own:
                 return self.complete(relation, own)
         details = details_of(session.execute(TABLE_QUERY, [relation.oid]).fetchall())
-        catalog = catalog_of(session.execute(CATALOG_QUERY).fetchall())
+        catalog = self._shared(catalog_of(session.execute(CATALOG_QUERY).fetchall()))
         if relation.replica_identity == "f":
             relation = relation.with_keys(frozenset(details.primary_key))
         # NOT NULL and defaults change without the server's description of the table.
@@ -131,6 +132,12 @@ class ChangeRecords:
             made = TableEnvelope(relation, details, catalog, self._settings, topic, self._notice)
             self._envelopes[relation] = made
         return relation
+
+    def _shared(self, catalog: Catalog) -> Catalog:
+        """That of the tables before, if it is the same: it has hundreds of types, and there may be many tables."""
+        if catalog != self._catalog:
+            self._catalog = catalog
+        return self._catalog
 
     @property
     def events(self) -> Callable[[Change | Truncate], Iterable[tuple[int, int]]] | None:
