@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from threading import Thread
+from time import sleep
 
 import pytest
 
@@ -225,6 +226,31 @@ def test_a_change_of_a_table_waits_for_its_snapshot_and_keeps_nobody_waiting(pro
         change.join()
     assert came_in_time
     assert [key["id"] for _, key, _ in task.records] == list(range(1, 13))
+
+
+@pytest.fixture
+def impatient(session):
+    """A database that ends statements and transactions soon."""
+    newer = session.info.server_version >= 170000
+    names = ("statement_timeout", "idle_in_transaction_session_timeout", *(["transaction_timeout"] if newer else []))
+    for name in names:
+        session.execute(f"ALTER DATABASE postgres SET {name} = '300ms'")
+    yield
+    session.execute("ALTER DATABASE postgres RESET ALL")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_snapshot_lasts_longer_than_statements_of_others_may(properties, session):
+    """PGC-10: else that of a large table would begin anew for ever; one without a key would be refused."""
+    for table in ("items", "orders"):
+        session.execute(
+            f"CREATE TABLE {table} AS SELECT g AS id, repeat('x', 1000000) AS x FROM generate_series(1, 20) AS g"
+        )
+    with reading(properties) as task:
+        while len(task.records) < 40:
+            task.poll()
+            sleep(0.1)
+    assert [value["after"]["id"] for _, _, value in task.records] == [*range(1, 21)] * 2
 
 
 def test_many_tables_take_little_memory(properties, session):

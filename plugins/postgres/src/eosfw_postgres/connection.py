@@ -25,9 +25,10 @@ CONNECT_TIMEOUT = 10
 """Seconds for one attempt to connect."""
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c TimeZone=UTC -c extra_float_digits=1 -c bytea_output=hex "
-    "-c search_path="
+    "-c search_path= -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
 )
-"""Snapshot and stream write a value as the same text, whatever the role's own settings are."""
+"""Snapshot and stream write a value as the same text, and a snapshot lasts as long as it takes, whatever the role's own
+settings are."""
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE)
 _LOCK_TIMEOUT = "-c lock_timeout=1s"
 """A session asks again rather than wait for who has locked a table: meanwhile nothing is read, and no task ends."""

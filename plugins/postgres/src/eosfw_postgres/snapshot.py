@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TableSnapshot", "next_transaction"]
 
+_TRANSACTION_TIMEOUT = 170000
+"""The oldest version that has it."""
+
 
 def next_transaction(session: Connection) -> int:
     """The id of a transaction that begins now: those with a smaller one may be running."""
@@ -63,6 +66,8 @@ class TableSnapshot:
         self._publication: str = config["publication.name"]
         try:
             with translated(str(database)):
+                if self._session.info.server_version >= _TRANSACTION_TIMEOUT:
+                    self._session.execute("SET transaction_timeout = 0")
                 self._session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 self.progress = _taken(self._session, progress, floor)
                 tables = [
