@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -33,6 +35,7 @@ QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java that compiles less: a third of the processor's time less for a test run, but slower than the real one is."""
 
 _DAY_MS = "86400000"
+_META = "meta.properties"
 SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -82,6 +85,10 @@ class _Place:
     @property
     def properties_file(self) -> Path:
         return self.folder / "server.properties"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
 
     @property
     def log_file(self) -> Path:
@@ -233,24 +240,37 @@ def _write_properties(place: _Place, properties: Mapping[str, str]) -> None:
     settings = {
         **SETTINGS,
         "controller.quorum.voters": f"1@127.0.0.1:{place.controller_port}",
-        "log.dirs": str(place.folder / "data"),
+        "log.dirs": str(place.data),
         **properties,
     }
     place.properties_file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
 
 
 def _format_storage(command: list[str], place: _Place, features: Mapping[str, int]) -> None:
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-    # An identifier that starts with a dash would be read as an option.
-    cluster_id = "A" + cluster_id[1:]
+    """Have the storage of a new cluster: a copy of what Kafka's tool, a JVM of a second, made for the first node."""
+    levels = [f"{name}={level}" for name, level in features.items()]
+    kept = Path(sys.prefix, "-".join(["kafka-storage", place.version, *levels]))
+    if kept.exists():
+        shutil.copytree(kept, place.data)
+        written = (place.data / _META).read_text()
+        (place.data / _META).write_text(re.sub(r"(?m)^cluster\.id=.*$", f"cluster.id={_new_cluster_id()}", written))
+        return
     java, *rest = command
     tool = [java, *QUICK, *rest, "kafka.tools.StorageTool", "format"]
-    tool += ["-t", cluster_id, "-c", str(place.properties_file)]
-    for name, level in features.items():
-        tool += ["--feature", f"{name}={level}"]
+    tool += ["-t", _new_cluster_id(), "-c", str(place.properties_file)]
+    for level in levels:
+        tool += ["--feature", level]
     done = subprocess.run(tool, capture_output=True, text=True, timeout=READY_WITHIN, check=False)
     if done.returncode:
         raise RealKafkaUnavailableError(f"Kafka could not format its storage: {(done.stderr or done.stdout)[-1500:]}")
+    # Nobody may write there, or another process was first.
+    with suppress(OSError), tempfile.TemporaryDirectory(dir=sys.prefix) as folder:
+        Path(shutil.copytree(place.data, Path(folder, kept.name))).rename(kept)
+
+
+def _new_cluster_id() -> str:
+    # An identifier that starts with a dash would be read as an option.
+    return "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()[1:]
 
 
 def _launch(command: list[str], place: _Place) -> subprocess.Popen[bytes]:
