@@ -46,6 +46,12 @@ class InFlightRecords:
             self._drop_done()
             return self._failed
 
+    @property
+    def lost(self) -> bool:
+        """Whether a record failed that was sent; one that its transaction's abort overtook was not."""
+        failed = self.failed
+        return failed is not None and not isinstance(failed, TransactionAbortedError)
+
     def clear(self) -> None:
         """Forget the futures and the failure of a transaction that is over."""
         with self._lock:

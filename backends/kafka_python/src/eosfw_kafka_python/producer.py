@@ -134,11 +134,12 @@ class KafkaPythonProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.ABORT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
             # Looked at before the abort, with which the library forgets it.
-            lost = self._in_flight.failed is not None or private_api.transaction_error(client)[0] is not None
+            failed = private_api.transaction_error(client)[0] is not None
             self._wait_for_result(
                 lambda: private_api.end(client, commit=False), deadline, timeout, (ProducerCall.ABORT, ABORT)
             )
-            if lost:
+            # Looked at after the abort, which waits for what is on its way, and that may be refused.
+            if failed or self._in_flight.lost:
                 self._renew_epoch(client, deadline, timeout)
             self._in_flight.clear()
 
