@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -384,6 +385,36 @@ def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: Backen
         producer.flush(WAIT)
 
     assert len(written.firings) == 1
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+@pytest.mark.parametrize("properties", [{}, IDEMPOTENT], ids=["plain", "idempotent"])
+def test_records_of_a_deleted_topic_hold_no_others_back(transport: str, properties: dict[str, str]) -> None:
+    """They fail, and every other record is delivered."""
+    cluster = EmbeddedCluster.start({"auto.create.topics.enable": "false"}, RUNTIME)
+    given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    gone, kept = lab.topic(), lab.topic()
+    producer = lab.backend.producer(None, properties={**properties, "max.request.size": "2000"})
+    producer.send_batch(ProducerBatch(gone, [b"v"], partition=0))
+    producer.flush(WAIT)
+    lab.admin.delete_topics([gone])
+    heard: list[EosfwError | None] = []
+    for number in range(3):
+        producer.send(record(gone, b"v" * 1500), lambda _, why: heard.append(why))
+        producer.send(record(kept, b"%d" % number))
+
+    with pytest.raises(UnknownTopicOrPartitionError):
+        producer.flush(WAIT)
+    with suppress(UnknownTopicOrPartitionError):
+        producer.flush(WAIT)
+    producer.send(record(kept, b"3"))
+    producer.flush(WAIT)
+
+    assert [type(why) for why in heard] == [UnknownTopicOrPartitionError] * 3
+    assert lab.values(kept) == [b"0", b"1", b"2", b"3"]
+    lab.close()
+    cluster.close()
 
 
 def test_each_idempotent_producer_has_an_id_of_its_own(lab: BackendHarness) -> None:

@@ -112,8 +112,11 @@ class Sender:
         failed = 0
         try:
             self._add_new(waiting, timer)
-            for channel, some in self._by_leader(waiting, timer):
+            grouped, missing = self._by_leader(waiting, timer)
+            for channel, some in grouped:
                 failed = self._produce(channel, some, timer, known_by) or failed
+            if missing is not None:
+                raise missing
         except TopicAuthorizationError as why:
             topics = list(dict.fromkeys(accumulator.where.topic for accumulator in waiting))
             raise explained(why, self._metadata.authentication, ("Write",), "topic", topics) from why.__cause__
@@ -172,12 +175,22 @@ class Sender:
 
     def _by_leader(
         self, waiting: Collection[PartitionAccumulator], timer: RetryTimer
-    ) -> list[tuple[Channel, list[PartitionAccumulator]]]:
-        """The first batch of each partition, grouped into requests of limited size."""
+    ) -> tuple[list[tuple[Channel, list[PartitionAccumulator]]], EosfwError | None]:
+        """The first batch of each partition, grouped into requests of limited size; and why one has no leader.
+
+        What was sent to a partition that does not exist fails, or it would hold back all the others for ever.
+        """
         grouped: dict[Channel, list[PartitionAccumulator]] = {}
+        missing: EosfwError | None = None
         for accumulator in waiting:
-            grouped.setdefault(self._leader(accumulator.where, timer), []).append(accumulator)
-        return [(channel, some) for channel, every in grouped.items() for some in _portions(every)]
+            try:
+                grouped.setdefault(self._leader(accumulator.where, timer), []).append(accumulator)
+            except UnknownTopicOrPartitionError as why:
+                missing = missing or why
+                accumulator.fail_first(why)
+                if self._transaction_manager is None:
+                    accumulator.discard(why)
+        return [(channel, some) for channel, every in grouped.items() for some in _portions(every)], missing
 
     def _leader(self, where: TopicPartition, timer: RetryTimer) -> Channel:
         try:
