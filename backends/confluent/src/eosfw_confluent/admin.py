@@ -260,6 +260,17 @@ class ConfluentAdmin:
         if not wanted:
             return {}
         self._calls.learn_brokers("list offsets")
+        try:
+            return self._ask_offsets(wanted, isolation)
+        except UnknownTopicOrPartitionError:
+            # librdkafka takes a topic that it knows for complete until that is described. This also raises for a topic
+            # that exists and may not be described.
+            self._topic_ids(sorted({one.topic for one in wanted}))
+            return self._ask_offsets(wanted, isolation)
+
+    def _ask_offsets(
+        self, wanted: Mapping[TopicPartition, OffsetSpec], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
         asked = {KafkaPartition(one.topic, one.partition): spec for one, spec in wanted.items()}
         level = _ISOLATION[isolation]
         found = self._calls.call(
@@ -267,11 +278,7 @@ class ConfluentAdmin:
             "list offsets",
         )
         answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
-        try:
-            return {one: self._calls.result(future, f"list offsets of {one}").offset for one, future in answers.items()}
-        except UnknownTopicOrPartitionError:
-            self._topic_ids(sorted({one.topic for one in wanted}))  # raises if a topic only may not be described
-            raise
+        return {one: self._calls.result(future, f"list offsets of {one}").offset for one, future in answers.items()}
 
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._calls.call(

@@ -116,6 +116,22 @@ class TopicsContract(BackendUnderTestFixtures):
         assert after != before, "a topic that was created again has its old id: its records cannot be told apart"
 
 
+    @deletes
+    def test_partitions_that_came_later_have_offsets_at_once(self, lab: BackendHarness) -> None:
+        """Admin.end_offsets: whatever the client knew of the topic before, as when others create it again."""
+        topic, other = lab.topic(), lab.backend.admin()
+        assert lab.end(topic, UNCOMMITTED) == 0
+        other.delete_topics([topic])
+        lab.until(lambda: other.partitions([topic]), lambda left: not left)
+        other.create_topics([NewTopic(topic, partitions=3)])
+        every = [TopicPartition(topic, number) for number in range(3)]
+
+        ends = lab.admin.end_offsets(every, UNCOMMITTED)
+
+        other.close()
+        assert ends == dict.fromkeys(every, 0)
+
+
 class DeletionContract(BackendUnderTestFixtures):
     """Part of BackendContract: for backends that declare `delete_topics`."""
 
