@@ -70,6 +70,26 @@ def test_a_coordinator_that_moved_or_is_busy_is_asked_again(
     assert len(searches.firings) == (3 if code == "NOT_COORDINATOR" else 1)
 
 
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_read_goes_on_after_a_broker_that_had_yet_to_learn_of_its_topic(own: EmbeddedCluster, transport: str) -> None:
+    """LogReader: as one that has just started may."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    topic = lab.topic()
+    lab.write(topic, b"a", b"b")
+    reader = lab.backend.reader(COMMITTED, properties={"max.partition.fetch.bytes": "1"})
+    batches = reader.read({TopicPartition(topic, 0): OffsetRange(0, 3)}, WAIT)
+    found = [*next(batches).values]
+    RUNTIME.sleep(2.5)  # longer than a new topic takes to become known everywhere
+    own.faults.add(Fail("Fetch", code="UNKNOWN_TOPIC_OR_PARTITION"))
+    lab.write(topic, b"c")
+
+    found += [value for batch in batches for value in batch.values]
+
+    assert found == [b"a", b"b", b"c"]
+    lab.close()
+
+
 @pytest.mark.parametrize(("max_age", "partitions"), [("1", {0, 1, 2, 3}), ("300000", {0})])
 def test_a_producer_writes_to_partitions_that_are_added_once_its_metadata_is_too_old(
     direct: BackendHarness, own: EmbeddedCluster, max_age: str, partitions: set[int]

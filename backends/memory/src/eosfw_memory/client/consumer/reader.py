@@ -118,13 +118,12 @@ class MemoryReader:
         decode: Decode[B],
     ) -> Iterator[B]:
         timer = RetryTimer(self._runtime, self._runtime.now() + stall_timeout)
-        known_by = self._runtime.now() + self._metadata.network.propagation_timeout
         failed: Exception | None = None
         while positions:
             moved = False
             try:
                 for one, fetched in self._fetched(positions, timer):
-                    found = self._decoded(one, fetched, positions[one], known_by, decode)
+                    found = self._decoded(one, fetched, positions[one], decode)
                     moved |= self._advance(positions, one, found.position, ends[one])
                     yield from found.batches
                 failed = None
@@ -204,7 +203,7 @@ class MemoryReader:
         )
 
     def _decoded(
-        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, known_by: float, decode: Decode[B]
+        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, decode: Decode[B]
     ) -> FetchedBatches[B]:
         code = fetched["error_code"]
         if code == Code.NONE:
@@ -215,10 +214,10 @@ class MemoryReader:
         what = f"{self._what()}: {one} from offset {position}"
         if code == Code.OFFSET_OUT_OF_RANGE:
             raise error_for(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
-        missing = code == Code.UNKNOWN_TOPIC_OR_PARTITION
-        if code not in RETRIABLE or (missing and self._runtime.now() >= known_by):
+        if code not in RETRIABLE:
             raise self._explained(error_for(code, READ, what), one.topic)
         if code in MOVED:
+            # Also of a topic that this broker does not know: whether there is one, the metadata say.
             raise _MovedError(f"{what}: {Code(code).name}")
         return FetchedBatches([], position)
 
