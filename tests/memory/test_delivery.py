@@ -350,6 +350,23 @@ def test_a_thread_looks_up_a_topic_while_another_one_waits_for_its_records(
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_delivery_callback_may_send_to_a_topic_that_is_not_known_yet(own: EmbeddedCluster, transport: str) -> None:
+    """As in Kafka, where such a topic may take what could not be delivered."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    first, second = lab.topic(), lab.topic()
+    producer = lab.producer()
+    producer.begin_transaction()
+    producer.send(record(first, b"a"))
+    producer.send(record(first, b"b"), lambda *_: producer.send_batch(ProducerBatch(second, [b"c"])))
+    producer.flush(WAIT)
+    producer.commit_transaction(WAIT)
+
+    assert (lab.values(first), lab.values(second)) == ([b"a", b"b"], [b"c"])
+    lab.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_a_send_that_another_threads_commit_overtakes_raises(own: EmbeddedCluster, transport: str) -> None:
     """TransactionalProducer: records are accepted, or it raises; none is lost without a word."""
     given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}

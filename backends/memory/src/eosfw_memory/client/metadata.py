@@ -103,18 +103,10 @@ class ClusterMetadata:
             elif topic["name"] is not None:
                 self._leaders.pop(topic["name"], None)
 
-    def known_partitions(self, topic: str) -> int | None:
-        """The number of partitions of a topic; None if that has to be looked up."""
-        known = self._leaders.get(topic)
-        too_old = self.runtime.now() - self._learned_at.get(topic, 0.0) > self._max_age
-        return None if known is None or too_old else len(known)
-
     def partitions(self, topic: str, timer: RetryTimer) -> int:
         """The number of partitions of a topic; waits a moment for one that was just created."""
-        known = self.known_partitions(topic)
-        if known is not None:
-            return known
-        self.forget(topic)
+        if self.runtime.now() - self._learned_at.get(topic, 0.0) > self._max_age:
+            self.forget(topic)
         return len(self._known(topic, timer))
 
     def leader(self, one: TopicPartition, timer: RetryTimer) -> Channel:

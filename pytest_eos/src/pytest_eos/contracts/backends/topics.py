@@ -115,7 +115,6 @@ class TopicsContract(BackendUnderTestFixtures):
         assert set(after) == {topic}
         assert after != before, "a topic that was created again has its old id: its records cannot be told apart"
 
-
     @deletes
     def test_partitions_that_came_later_have_offsets_at_once(self, lab: BackendHarness) -> None:
         """Admin.end_offsets: whatever the client knew of the topic before, as when others create it again."""

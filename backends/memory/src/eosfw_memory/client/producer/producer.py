@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from eosfw_memory.client.producer.partitioner import StickyPartitioner, partitio
 from eosfw_memory.client.producer.record_accumulator import NO_PRODUCER, select_records
 from eosfw_memory.client.producer.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
-from eosfw_memory.client.transport.errors import indefinite, unavailable
+from eosfw_memory.client.transport.errors import indefinite
 
 FULL = 1 << 20
 """Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
@@ -182,18 +182,12 @@ class MemoryProducer(TransactionalProducer):
         if batch.partition is not None:
             yield batch.partition, batch, None
             return
-        count = self._metadata.known_partitions(batch.topic) or self._look_up_partitions(batch.topic)
+        count = self._metadata.partitions(batch.topic, self.new_timer(self._settings.max_block))
         unkeyed = self._sticky.partition(batch.topic, count)
         if batch.keys is None:
             yield unkeyed, batch, None
         else:
             yield from self._split_by_key(batch, batch.keys, count, unkeyed)
-
-    def _look_up_partitions(self, topic: str) -> int:
-        timer = self.new_timer(self._settings.max_block)
-        # A channel to a broker is for one thread at a time.
-        with self._delivering(timer, unanswered=unavailable):
-            return self._metadata.partitions(topic, timer)
 
     def _split_by_key(
         self, batch: ProducerBatch, keys: Sequence[bytes | None], count: int, unkeyed: int
@@ -238,14 +232,12 @@ class MemoryProducer(TransactionalProducer):
                 self._sender.drop_empty()
 
     @contextmanager
-    def _delivering(
-        self, timer: RetryTimer, unanswered: Callable[[str, EosfwError], EosfwError] = indefinite
-    ) -> Iterator[None]:
-        """Be the only thread that asks brokers: sequence numbers must arrive in their order."""
+    def _delivering(self, timer: RetryTimer) -> Iterator[None]:
+        """Be the only thread that delivers: sequence numbers must arrive in their order."""
         with self._delivery_lock.held(timer.deadline) as mine:
             if not mine:
                 busy = "another thread of this producer is still delivering"
-                raise unanswered(self._name, IllegalStateError(busy))
+                raise indefinite(self._name, IllegalStateError(busy))
             yield
 
     def _close_batches(self) -> None:
@@ -258,8 +250,7 @@ class MemoryProducer(TransactionalProducer):
         if commit and self._sender.waiting:
             self._deliver(timer)
         if self._sender.transaction_started and self._transaction_manager is not None:
-            with self._delivering(timer):
-                after = self._transaction_manager.end_transaction(self._sender.producer, timer, commit=commit)
+            after = self._transaction_manager.end_transaction(self._sender.producer, timer, commit=commit)
             with self._lock:
                 self._sender.set_producer(after)
 

@@ -45,7 +45,7 @@ class InFlightRequest(NamedTuple):
 
 
 class Channel(Protocol):
-    """A channel to one broker; one thread at a time may use it."""
+    """A channel to one broker. Many threads may `call`, each waits for its turn; `send` is for one thread alone."""
 
     def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
         """Send a request by the deadline, or raise; the channel carries nothing else until it is answered."""

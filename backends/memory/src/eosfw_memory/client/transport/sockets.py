@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import socket
 import struct
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
 
-from eosfw.concurrency import Runtime
+from eosfw.concurrency import FairLock, Runtime
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import AuthenticationError
 from eosfw.security import Address
@@ -61,13 +61,16 @@ class SocketChannel:
         self._versions: dict[int, tuple[int, int]] = {}
         self._correlation = 0
         self._closed = False
+        self._turns = FairLock(runtime)
+        """Held until an answer has come: a connection carries one request at a time."""
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
-        self.connect(deadline)
-        return self._exchange(api, self._version(api), request, deadline)
+        with self._turn(deadline):
+            self._connect(deadline)
+            return self._exchange(api, self._version(api), request, deadline)
 
     def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
-        self.connect(deadline)
+        self._connect(deadline)
         form = self._transmit(api, self._version(api), request, deadline)
 
         def wait(until: float) -> Answer | None:
@@ -79,6 +82,17 @@ class SocketChannel:
 
     def connect(self, deadline: float) -> None:
         """Open the connection unless it is open; raise NotSentError if that fails."""
+        with self._turn(deadline):
+            self._connect(deadline)
+
+    @contextmanager
+    def _turn(self, deadline: float) -> Iterator[None]:
+        with self._turns.held(deadline) as mine:
+            if not mine:
+                raise NotSentError(f"another thread is still waiting for an answer from {self._address}")
+            yield
+
+    def _connect(self, deadline: float) -> None:
         self._refuse_if_closed()
         if self._socket is not None and not _abandoned(self._socket) and self._renewed(self._socket, deadline):
             return
@@ -293,8 +307,8 @@ class SocketNetwork:
             raise ClosedError(f"the client of {self.servers} was closed")
         found = self._channels.get(address)
         if found is None:
-            found = SocketChannel(address, self._client_id, self._request_timeout, self._runtime, self._builder)
-            self._channels[address] = found
+            made = SocketChannel(address, self._client_id, self._request_timeout, self._runtime, self._builder)
+            found = self._channels.setdefault(address, made)
         return found
 
     def __del__(self) -> None:
