@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw.state.read_progress import ReadProgress
+from eosfw.state.read_progress import ReadProgress, slices_alike
 
 A, B, EMPTY, GONE = (TopicPartition("t", number) for number in range(4))
 
@@ -42,3 +42,14 @@ def test_an_end_is_reached_by_position_not_by_records() -> None:
 
     read.advance(B, 9)
     assert read.finished() == [B]
+
+
+def test_each_slice_of_a_read_has_one_type_of_timestamps() -> None:
+    """LogBatch: its type is that of all its records."""
+    assert [range(6)[part] for part in slices_alike([0, 0, 1, 0, 1, 1])] == [
+        range(2),
+        range(2, 3),
+        range(3, 4),
+        range(4, 6),
+    ]
+    assert [range(3)[part] for part in slices_alike([1, 1, 1])] == [range(3)]

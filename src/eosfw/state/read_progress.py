@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 
-__all__ = ["ReadProgress"]
+__all__ = ["ReadProgress", "slices_alike"]
 
 
 class ReadProgress:
@@ -48,3 +49,15 @@ class ReadProgress:
             f"an open transaction holds back read_committed{hint}",
             waiting=[(*one, at) for one, at in self.positions.items()],
         )
+
+
+def slices_alike(types: Sequence[object]) -> Iterator[slice]:
+    """The slices of consecutive records that have one type of timestamps, as a `LogBatch` needs them."""
+    if types.count(types[0]) == len(types):  # much faster than to group them
+        yield slice(len(types))
+        return
+    start = 0
+    for _, run in groupby(types):
+        end = start + sum(1 for _ in run)
+        yield slice(start, end)
+        start = end

@@ -23,7 +23,7 @@ from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw.security import FirstAuthentication, explained, with_refusal
-from eosfw.state.read_progress import ReadProgress
+from eosfw.state.read_progress import ReadProgress, slices_alike
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
 from eosfw_confluent.events import ClientEvents, broker_answered
@@ -83,10 +83,9 @@ class ConfluentReader:
             for one, found in _by_partition(messages).items():
                 if one not in progress.positions:
                     continue
-                batch = self._batch(one, found, progress.end(one))
+                batches = self._batches(one, found, progress.end(one))
                 moved |= progress.advance(one, self._position(client, one, found))
-                if batch is not None:
-                    yield batch
+                yield from batches
             if finished := progress.finished():
                 client.incremental_unassign([KafkaPartition(*one) for one in finished])
             now = self._runtime.now()
@@ -115,7 +114,7 @@ class ConfluentReader:
         position = client.position([KafkaPartition(one.topic, one.partition)])[0].offset
         return max(position, offset if offset is not None and offset != OFFSET_INVALID else -1)
 
-    def _batch(self, one: TopicPartition, found: Sequence[Message], end: int) -> LogBatch | None:
+    def _batches(self, one: TopicPartition, found: Sequence[Message], end: int) -> list[LogBatch]:
         errors = list(map(Message.error, found))
         if any(errors):
             self._refuse_errors(one, errors)
@@ -125,8 +124,14 @@ class ConfluentReader:
             keep = bisect_left(offsets, end)
             found, offsets = found[:keep], offsets[:keep]
         if not offsets:
-            return None
+            return []
         stamps = list(map(Message.timestamp, found))
+        types = list(map(itemgetter(0), stamps))
+        return [self._batch(one, found[part], offsets[part], stamps[part]) for part in slices_alike(types)]
+
+    def _batch(
+        self, one: TopicPartition, found: Sequence[Message], offsets: list[int], stamps: Sequence[tuple[int, int]]
+    ) -> LogBatch:
         return LogBatch(
             one.topic,
             one.partition,

@@ -17,7 +17,7 @@ from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.security import explained
-from eosfw.state.read_progress import ReadProgress
+from eosfw.state.read_progress import ReadProgress, slices_alike
 from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.connection import Connection, close_client
 from eosfw_kafka_python.errors import READ, eosfw_error, translated_errors
@@ -81,8 +81,8 @@ class KafkaPythonReader:
             moved = False
             for where, records in found.items():
                 one = TopicPartition(*where)
-                if one in progress.positions and (batch := self._batch(one, records, progress.end(one))) is not None:
-                    yield batch
+                if one in progress.positions:
+                    yield from self._batches(one, records, progress.end(one))
             with self._translated_errors("read"):
                 for one in list(progress.positions):
                     # Only the library's position moves past control records and aborted records.
@@ -94,13 +94,16 @@ class KafkaPythonReader:
             elif self._runtime.now() >= deadline:
                 raise progress.stalled(self._what("read"), stall_timeout)
 
-    def _batch(self, one: TopicPartition, records: Sequence[Any], end: int) -> LogBatch | None:
+    def _batches(self, one: TopicPartition, records: Sequence[Any], end: int) -> Iterator[LogBatch]:
         offsets: list[int] = list(map(attrgetter("offset"), records))
         if offsets[-1] >= end:
             keep = bisect_left(offsets, end)
             records, offsets = records[:keep], offsets[:keep]
-        if not offsets:
-            return None
+        if offsets:
+            for part in slices_alike(list(map(attrgetter("timestamp_type"), records))):
+                yield self._batch(one, records[part], offsets[part])
+
+    def _batch(self, one: TopicPartition, records: Sequence[Any], offsets: list[int]) -> LogBatch:
         return LogBatch(
             one.topic,
             one.partition,
