@@ -177,7 +177,7 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
         asked.append(wait)
         if len(asked) == 1:
             raise kafka_errors.KafkaTimeoutError("Failed to update metadata")
-        return ask(client, topic, wait)
+        return ask(client, topic, WAIT)  # this process may stand still once more
 
     monkeypatch.setattr(private_api, "partitions", partitions)
 

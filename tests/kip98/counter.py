@@ -52,16 +52,16 @@ class Counter:
         """A producer that has initialised the id and fenced earlier producers."""
         return self.lab.producer(self.own)
 
-    def count(self, producer: TransactionalProducer, until: int, patience: float) -> None:
-        """Continue behind the committed count; retry after an abort."""
+    def count(self, producer: TransactionalProducer, until: int, patience: float, **steps: float) -> None:
+        """Continue behind the committed count; retry after an abort. Steps may have a patience of their own."""
         while (number := self._done()) < until:
             producer.begin_transaction()
             try:
                 for partition in range(self.names.partitions):
                     producer.send(record(self.topic, str(number).encode(), partition))
-                    producer.flush(patience)
-                producer.send_offsets({self._here: number + 1}, self.group, patience)
-                producer.commit_transaction(patience)
+                    producer.flush(steps.get("flush", patience))
+                producer.send_offsets({self._here: number + 1}, self.group, steps.get("send_offsets", patience))
+                producer.commit_transaction(steps.get("commit", patience))
             except AbortableError:
                 producer.abort_transaction(WAIT)
 

@@ -31,6 +31,14 @@ REQUESTS: Final = (
     "EndTxn",
 )
 """Clients treat the other two as they treat these."""
+STEPS: Final = {
+    "AddPartitionsToTxn": "flush",
+    "Produce": "flush",
+    "AddOffsetsToTxn": "send_offsets",
+    "TxnOffsetCommit": "send_offsets",
+    "EndTxn": "commit",
+}
+"""The step that waits for the answer. To the others a machine that stands still must not look like a lost one."""
 IN_A_TRANSACTION: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 EVERY: Final = 1_000_000
 
@@ -68,7 +76,7 @@ def test_a_request_without_an_answer_ends_the_producer_and_loses_nothing(
     lost = own_cluster.faults.add(Lose(request_, times=EVERY, transactional_id=counter.own, silent=True))
 
     with pytest.raises(IndefiniteOutcomeError):
-        _go_on(counter, producer, fresh=request_ == "InitProducerId")
+        _go_on(counter, producer, request_)
 
     assert lost.fired
     own_cluster.faults.remove(lost)
@@ -110,10 +118,11 @@ def _counted(counter: Counter) -> bool:
     return True
 
 
-def _go_on(counter: Counter, producer: TransactionalProducer, *, fresh: bool) -> None:
-    if fresh:
+def _go_on(counter: Counter, producer: TransactionalProducer, lost: str) -> None:
+    if lost == "InitProducerId":
         producer.init_transactions(BOUND)
-    counter.count(producer, LAST, BOUND)
+    else:
+        counter.count(producer, LAST, WAIT, **{STEPS[lost]: BOUND})
 
 
 def _refuses_everything(producer: TransactionalProducer, topic: str) -> None:

@@ -78,6 +78,7 @@ def _patient_first_contact(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a broker, or an endpoint, may answer later than a first contact waits for."""
     monkeypatch.setattr(first_authentication, "check_connection", lambda *who, **_: check_connection(*who[:2], WAIT))
     monkeypatch.setattr(sasl, "TOKEN_WAIT", WAIT)
+    monkeypatch.setattr("eosfw.security.check._ALERT_WAIT", WAIT)
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ from .data_directory_harness import data_file, files, flip
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")
-HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "2000")
 
 
 class Process:
@@ -131,14 +130,21 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
     topic, answered = lab.topic(), []
     one, group = TopicPartition(topic, 0), ConsumerGroupMetadata("copiers")
     client = lab.producer("copier")
-    with suppress(EosfwError):
-        for number in (1, 2):
-            client.begin_transaction()
-            client.send(record(topic, b"%d" % number))
-            client.send_offsets({one: number}, group, 2)
-            client.commit_transaction(2)
-            answered.append(number)
+
+    def copy() -> None:
+        with suppress(EosfwError):
+            for number in (1, 2):
+                client.begin_transaction()
+                client.send(record(topic, b"%d" % number))
+                client.send_offsets({one: number}, group, WAIT)
+                client.commit_transaction(WAIT)
+                answered.append(number)
+
+    copying = lab.runtime.spawn("copying", copy)
     assert broker.popen.wait(WAIT) == -signal.SIGKILL
+    with suppress(EosfwError):
+        client.close()  # else it would look for the broker all the time that it has
+    assert copying.join(WAIT)
     with suppress(EosfwError):
         lab.close()
 
@@ -153,9 +159,9 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
 
 
 def backend_harness(broker: Process) -> BackendHarness:
-    """A client with short timeouts, for a broker that is killed."""
+    """A client of a broker."""
     runtime = ThreadRuntime()
-    known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket", **HASTY}
+    known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket"}
     return BackendHarness(MemoryBackend.connect(known, runtime), runtime)
 
 
@@ -200,7 +206,7 @@ def test_a_full_disk_refuses_writers_serves_readers_and_loses_nothing(running, t
         if error is None:
             acknowledged.append(message.value())
 
-    settings = {"bootstrap.servers": broker.servers, "message.timeout.ms": 2000, "log_level": 0, "batch.size": 3000}
+    settings = {"bootstrap.servers": broker.servers, "retries": 0, "log_level": 0, "batch.size": 3000}
     made = Producer(settings, logger=None)
     for number in range(100):
         made.produce(topic, b"%03d" % number + b"x" * 2000, callback=delivered)
