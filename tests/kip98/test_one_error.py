@@ -14,9 +14,7 @@ from eosfw.errors import (
     EosfwError,
     FatalError,
     IllegalStateError,
-    OutOfOrderSequenceError,
     ProducerFencedError,
-    TopicAuthorizationError,
 )
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
@@ -70,6 +68,8 @@ ALIKE: Final = {
     # A flush tells of records; the libraries do not say that it was another request of theirs that was refused.
     ("confluent", "AddPartitionsToTxn", "UNKNOWN_SERVER_ERROR"): AbortableError,
     ("kafka-python", "AddPartitionsToTxn", "UNKNOWN_SERVER_ERROR"): AbortableError,
+    # librdkafka has lost its numbers, and says that it can do nothing more; behind a refused record it could.
+    ("confluent", "Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"): FatalError,
     # In version 2 of transactions (KIP-890) a commit hears so of a transaction that was timed out.
     ("memory", "EndTxn", "INVALID_TXN_STATE"): ProducerFencedError,
 }
@@ -119,7 +119,7 @@ class Story:
         """Whether another transaction of the same producer fails."""
         try:
             self.write(producer, b"lost")
-        except (TopicAuthorizationError, OutOfOrderSequenceError):
+        except AbortableError:
             return True
         return False
 
