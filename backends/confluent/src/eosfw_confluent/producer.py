@@ -20,7 +20,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.security import FirstAuthentication, group_of_offsets, needs
+from eosfw.security import FirstAuthentication, explained, group_of_offsets, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
@@ -147,7 +147,7 @@ class ConfluentProducer(TransactionalProducer):
             except (BufferError, KafkaException, SystemError) as why:
                 without_frames(why)
                 # Nothing was accepted: the next attempt waits for room, and translates what is raised.
-                self._produce_with_room(client, partial(client.produce, *arguments))
+                self._produce_with_room(client, batch.topic, partial(client.produce, *arguments))
             if not self._accepted % _POLL_EVERY:
                 self._poll(client, 0)
             callback = None
@@ -165,13 +165,11 @@ class ConfluentProducer(TransactionalProducer):
         partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
         while left:
-            accepted = (
-                self._produce_with_room(client, partial(client.produce_batch, batch.topic, left, partition=partition))
-                or 0
-            )
+            produce = partial(client.produce_batch, batch.topic, left, partition=partition)
+            accepted = self._produce_with_room(client, batch.topic, produce) or 0
             self._poll(client, 0)
             if accepted < len(left):
-                self._raise_if_rejected(left)
+                self._raise_if_rejected(batch.topic, left)
                 deadline = self._wait_for_room(client, None if accepted else deadline)
             # Once full, the queue refuses all that follows: what was accepted is the head.
             left = left[accepted:]
@@ -308,7 +306,7 @@ class ConfluentProducer(TransactionalProducer):
         except (KafkaException, SystemError) as why:
             raise self._errors.of(self._client, why, FLUSH, what) from why
 
-    def _produce_with_room(self, client: Producer, call: Callable[[], int | None]) -> int | None:
+    def _produce_with_room(self, client: Producer, topic: str, call: Callable[[], int | None]) -> int | None:
         deadline: float | None = None
         while True:
             try:
@@ -316,9 +314,7 @@ class ConfluentProducer(TransactionalProducer):
             except BufferError:
                 deadline = self._wait_for_room(client, deadline)
             except (KafkaException, SystemError) as why:
-                failure = self._errors.of(self._client, why, SEND, ProducerCall.SEND)
-                self._progress.fail(failure)
-                raise failure from why
+                raise self._failed_send(topic, why) from why
 
     def _wait_for_room(self, client: Producer, deadline: float | None) -> float:
         self._progress.check(ProducerCall.SEND)
@@ -332,13 +328,19 @@ class ConfluentProducer(TransactionalProducer):
         self._poll(client, 0.05)
         return deadline
 
-    def _raise_if_rejected(self, left: list[dict[str, object]]) -> None:
+    def _raise_if_rejected(self, topic: str, left: list[dict[str, object]]) -> None:
         for message in left:
             error = message.pop("_error", None)
             if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
-                failure = self._errors.of(self._client, KafkaException(error), SEND, ProducerCall.SEND)
-                self._progress.fail(failure)
-                raise failure
+                raise self._failed_send(topic, KafkaException(error))
+
+    def _failed_send(self, topic: str, why: Exception) -> EosfwError:
+        """The error of a record that was not accepted; the transaction has failed with it."""
+        # librdkafka refuses a denied topic at once where it has heard so of an earlier record.
+        error = self._errors.of(self._client, why, SEND, ProducerCall.SEND)
+        failure = explained(error, self.authentication, ("Write",), "topic", (topic,))
+        self._progress.fail(failure)
+        return failure
 
     # --- errors
 
