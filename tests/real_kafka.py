@@ -260,7 +260,10 @@ def _format_storage(command: list[str], place: _Place, features: Mapping[str, in
     tool += ["-t", _new_cluster_id(), "-c", str(place.properties_file)]
     for level in levels:
         tool += ["--feature", level]
-    done = subprocess.run(tool, capture_output=True, text=True, timeout=READY_WITHIN, check=False)
+    try:
+        done = subprocess.run(tool, capture_output=True, text=True, timeout=READY_WITHIN, check=False)
+    except subprocess.TimeoutExpired:
+        raise RealKafkaUnavailableError(f"Kafka did not format its storage in {READY_WITHIN:g} s") from None
     if done.returncode:
         raise RealKafkaUnavailableError(f"Kafka could not format its storage: {(done.stderr or done.stdout)[-1500:]}")
     # Nobody may write there, or another process was first.

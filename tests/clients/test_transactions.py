@@ -29,7 +29,9 @@ def table(output) -> list[dict[str, str]]:
 def open_transaction(embedded, topic) -> Iterator[str]:
     """A topic with an open transaction, whose transactional id is the topic's name."""
     name = topic()
-    producer = Producer({"bootstrap.servers": embedded, "transactional.id": name})
+    # Longer than three programs in Java take on a busy machine.
+    lasting = {"transaction.timeout.ms": 900_000}
+    producer = Producer({"bootstrap.servers": embedded, "transactional.id": name, **lasting})
     producer.init_transactions(WAIT)
     producer.begin_transaction()
     producer.produce(name, b"undecided", partition=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -186,7 +187,7 @@ class TransactionContract(BackendUnderTestFixtures):
     def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: BackendHarness) -> None:
         """COR-15: it does not block readers for ever; its producer gets the error of a zombie."""
         topic = lab.topic()
-        slow = lab.open_transaction(topic, b"slow", timeout=SOON)
+        slow = _opened_in_time(lab, topic)
         lab.write(topic, b"behind")
 
         assert lab.values(topic) == [b"behind"]  # waits until the transaction is decided
@@ -202,6 +203,14 @@ class TransactionContract(BackendUnderTestFixtures):
 
         with pytest.raises(InvalidTransactionTimeoutError):
             lab.producer(timeout=longest + 1.0)
+
+
+def _opened_in_time(lab: BackendHarness, topic: str) -> TransactionalProducer:
+    """A producer whose transaction was opened within its timeout; where a machine stood still, another one is taken."""
+    for _ in range(3):
+        with suppress(EosfwError):
+            return lab.open_transaction(topic, b"slow", timeout=SOON)
+    return lab.open_transaction(topic, b"slow", timeout=SOON)
 
 
 def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
