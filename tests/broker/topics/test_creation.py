@@ -120,15 +120,18 @@ def test_a_request_for_too_many_partitions_creates_nothing(cluster):
 
 def test_a_stop_does_not_wait_for_an_unfinished_topic_creation(monkeypatch):
     """SIGTERM ends a broker that was asked about thousands of names."""
-    begun, slowly = threading.Event(), Topics.create_each
+    begun, stopping, slowly = threading.Event(), threading.Event(), Topics.create_each
 
     def create_each(self, topics):
         begun.set()
+        assert stopping.wait(20)
         threading.Event().wait(0.02)
         return slowly(self, topics)
 
     monkeypatch.setattr(Topics, "create_each", create_each)
     cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    stop = cluster._server.close
+    monkeypatch.setattr(cluster._server, "close", lambda: (stopping.set(), stop()))
     raw = Raw(cluster.bootstrap_servers)
     topics = [Fields(name=f"t{number}", topic_id=None) for number in range(MAX_PARTITIONS_PER_REQUEST)]
     raw.send(METADATA, 9, topics=topics, allow_auto_topic_creation=True, include_topic_authorized_operations=False)
