@@ -120,7 +120,10 @@ class SourceTask:
         raise NotImplementedError
 
     def at_end(self) -> bool | None:
-        """Whether the source has no more records: True, False, or None if that cannot be known."""
+        """Whether the source has no more records: True, False, or None if that cannot be known.
+
+        Asked after each poll without records. A task that defines it counts as before its end until it says otherwise.
+        """
         return None
 
     def progress(self) -> SourceProgress | None:

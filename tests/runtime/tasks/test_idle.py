@@ -68,6 +68,28 @@ def test_a_commit_between_polls_without_records_keeps_a_task_from_being_drained(
     assert not during
 
 
+@pytest.mark.parametrize("before", [[], [batch(0)]], ids=["the first", "one behind records"])
+def test_a_source_that_knows_its_end_is_not_drained_while_a_poll_takes_long(before):
+    """A run would end, and report success, without the records of that poll."""
+    polling, released = threading.Event(), threading.Event()
+
+    def slow(_: Any) -> SourceBatch:
+        polling.set()
+        assert released.wait(PATIENCE)
+        return batch(2)
+
+    with WorkerHarness(connector_of(scripted(*before, slow))) as stage:
+        stage.put("c")
+        assert polling.wait(PATIENCE)
+        stage.until(lambda: stage.worker.status().records == 2 * len(before), "the commit of what was polled before")
+        during = stage.worker.drained(0.0)
+        released.set()
+        stage.until_drained()
+
+    assert not during
+    assert stage.cluster.committed("t")[-2:] == [b"2", b"3"]
+
+
 def empty(offset: int) -> SourceBatch:
     return batch(offset, 0)
 

@@ -73,6 +73,9 @@ class ExactlyOnceSourceTaskLoop:
     ) -> None:
         self._plan, self._source, self._transaction = plan, source, transaction
         self._recorder, self._runtime = recorder, runtime
+        # Of a source that knows its end a poll may take longer than the time without records that ends a run.
+        self.before_end = None if type(source).at_end is SourceTask.at_end else False
+        """Whether the source is at its end while it has not been asked since its last records; None for unknown."""
         self._boundary: Boundary = plan.boundary()
         self._stalled_offsets = StalledOffsets()
         self._passed: list[dict[str, Primitive]] = []
@@ -127,7 +130,7 @@ class ExactlyOnceSourceTaskLoop:
             return
         some = has_records(polled)
         if some:
-            self._recorder.at_end = None
+            self._recorder.at_end = self.before_end
         with self._recorder.working():
             self._send(polled)
         if some:

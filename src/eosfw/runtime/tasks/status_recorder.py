@@ -100,11 +100,11 @@ class TaskStatusRecorder:
         """Tell the listener nothing more: the task did not stop in time, and another one may report instead."""
         self._listener = None
 
-    def running(self) -> None:
+    def running(self, *, at_end: bool | None) -> None:
         """Note that the task runs; idle time counts from now, since a start may take long."""
-        self.state = TaskState.RUNNING
-        self.at_end = None
+        self.at_end = at_end
         self.active()
+        self.state = TaskState.RUNNING
 
     def while_paused(self, await_resumption: Callable[[], bool]) -> bool:
         """Show the task as paused during a wait, and then as before if the wait says that it goes on."""

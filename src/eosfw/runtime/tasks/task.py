@@ -200,7 +200,7 @@ class WorkerTask:
         plan = started.plan
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
         loop.start(started.offsets.offsets, plan.store.partition_key, started.metrics.of("task"))
-        self._recorder.running()
+        self._recorder.running(at_end=loop.before_end)
         self._pauses.reset()
         try:
             loop.run(self._control)
