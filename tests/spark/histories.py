@@ -24,7 +24,9 @@ class Histories:
     def __init__(self, servers: str, fresh: Callable[[str], str]) -> None:
         self.servers = servers
         self._fresh = fresh
-        self._admin = AdminClient({"bootstrap.servers": servers})
+        # Transactions stay open behind the end of their broker, and librdkafka prints each attempt to find it again.
+        self._properties = {"bootstrap.servers": servers, "log_level": 0}
+        self._admin = AdminClient(self._properties)
         self._open: list[Producer] = []
 
     def topic(self, partitions: int = 1) -> str:
@@ -64,7 +66,7 @@ class Histories:
         return self._within(topic, values, record)
 
     def _within(self, topic: str, values: Iterable[bytes | None], record: dict[str, object]) -> Producer:
-        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": self._fresh("id")})
+        producer = Producer(self._properties | {"transactional.id": self._fresh("id")})
         self._open.append(producer)
         producer.init_transactions(WAIT)
         producer.begin_transaction()
