@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
-__all__ = ["BATCH_BYTES", "Database", "copied_lines", "readable_within", "result_within"]
+__all__ = ["BATCH_BYTES", "Database", "copied_lines", "received_within", "result_within"]
 
 BATCH_BYTES = 1 << 23
 """A batch of so many bytes is returned even if it has fewer rows or changes than asked for."""
@@ -139,7 +139,7 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
                 yield lines
                 lines, held = [], 0
         elif size == 0:
-            _wait(connection)
+            received_within(connection, None)
         else:
             break
     if lines:
@@ -151,22 +151,19 @@ def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[l
 def result_within(connection: pq.abc.PGconn, seconds: float | None) -> pq.abc.PGresult | None:
     """The next result of what was sent; None if there is none, or if it does not come in time. psycopg's errors."""
     while connection.is_busy():
-        if not readable_within(connection, seconds):
+        if not received_within(connection, seconds):
             return None
-        connection.consume_input()
     result = connection.get_result()
     if result is not None and result.status in _FAILED:
         raise from_result(result)
     return result
 
 
-def readable_within(connection: pq.abc.PGconn, seconds: float | None) -> bool:
-    """Wait for something to read, for at most so many seconds; None for as long as it takes."""
+def received_within(connection: pq.abc.PGconn, seconds: float | None) -> bool:
+    """Wait for something to read, and read it, for at most so many seconds; None for as long as it takes."""
     poller = select.poll()  # `select.select` takes no socket of a process that has a thousand files open
     poller.register(connection.socket, select.POLLIN)
-    return bool(poller.poll(None if seconds is None else seconds * 1000))
-
-
-def _wait(connection: pq.abc.PGconn) -> None:
-    readable_within(connection, None)
+    if not poller.poll(None if seconds is None else seconds * 1000):
+        return False
     connection.consume_input()
+    return True

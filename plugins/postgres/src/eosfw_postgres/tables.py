@@ -133,7 +133,6 @@ def relation_of(session: Connection, table: Table, published: frozenset[str] | N
 def unreadable(session: Connection, table: Table) -> str | None:
     """Why the snapshot of the session does not show the rows of a table; None if it does, and nobody can change that.
 
-
     A snapshot finds no rows in what ALTER TABLE has rewritten after it: those have the id of a later transaction.
     """
     try:

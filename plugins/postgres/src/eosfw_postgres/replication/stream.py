@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import pq
 
-from eosfw_postgres.connection import readable_within
+from eosfw_postgres.connection import received_within
 from eosfw_postgres.errors import from_result, translated, translation, unpublished
 from eosfw_postgres.pgoutput import lsn_text
 
@@ -96,11 +96,7 @@ class ReplicationStream:
 
     def _arrives(self, deadline: float) -> bool:
         """Wait for more bytes; False if none come before the deadline."""
-        left = max(0.0, deadline - self._runtime.now())
-        readable = readable_within(self._connection, left)
-        if readable:
-            self._connection.consume_input()
-        return readable
+        return received_within(self._connection, max(0.0, deadline - self._runtime.now()))
 
     def confirm(self, lsn: int) -> None:
         """Tell the server that what lies before an LSN is not needed any more."""
