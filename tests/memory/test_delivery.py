@@ -49,6 +49,15 @@ def direct(own: EmbeddedCluster) -> Iterator[BackendHarness]:
     lab.close()
 
 
+@pytest.fixture(params=["direct", "socket"])
+def by_transport(own: EmbeddedCluster, request: pytest.FixtureRequest) -> Iterator[BackendHarness]:
+    """The client on each transport in turn."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": request.param}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    yield lab
+    lab.close()
+
+
 def counted(cluster: EmbeddedCluster, request: str) -> Fault:
     """Fires at every request of a kind, and changes nothing."""
     return cluster.faults.add(Delay(request, seconds=0.0, times=1_000))
@@ -70,24 +79,22 @@ def test_a_coordinator_that_moved_or_is_busy_is_asked_again(
     assert len(searches.firings) == (3 if code == "NOT_COORDINATOR" else 1)
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_read_goes_on_after_a_broker_that_had_yet_to_learn_of_its_topic(own: EmbeddedCluster, transport: str) -> None:
+def test_a_read_goes_on_after_a_broker_that_had_yet_to_learn_of_its_topic(
+    own: EmbeddedCluster, by_transport: BackendHarness
+) -> None:
     """LogReader: as one that has just started may."""
-    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    topic = lab.topic()
-    lab.write(topic, b"a", b"b")
-    reader = lab.backend.reader(COMMITTED, properties={"max.partition.fetch.bytes": "1"})
+    topic = by_transport.topic()
+    by_transport.write(topic, b"a", b"b")
+    reader = by_transport.backend.reader(COMMITTED, properties={"max.partition.fetch.bytes": "1"})
     batches = reader.read({TopicPartition(topic, 0): OffsetRange(0, 3)}, WAIT)
     found = [*next(batches).values]
     RUNTIME.sleep(2.5)  # longer than a new topic takes to become known everywhere
     own.faults.add(Fail("Fetch", code="UNKNOWN_TOPIC_OR_PARTITION"))
-    lab.write(topic, b"c")
+    by_transport.write(topic, b"c")
 
     found += [value for batch in batches for value in batch.values]
 
     assert found == [b"a", b"b", b"c"]
-    lab.close()
 
 
 @pytest.mark.parametrize(("max_age", "partitions"), [("1", {0, 1, 2, 3}), ("300000", {0})])
@@ -326,15 +333,12 @@ def test_an_abort_that_is_repeated_still_gives_no_sequence_number_twice(
     assert direct.values(topic) == [b"kept"]
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_a_thread_looks_up_a_topic_while_another_one_waits_for_its_records(
-    own: EmbeddedCluster, transport: str
+    own: EmbeddedCluster, by_transport: BackendHarness
 ) -> None:
     """TransactionalProducer: many threads may send, and a broker has one connection."""
-    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    first, second = lab.topic(), lab.topic()
-    producer = lab.producer()
+    first, second = by_transport.topic(), by_transport.topic()
+    producer = by_transport.producer()
     producer.begin_transaction()
     delayed = own.faults.add(Delay("Produce", seconds=0.5))
     producer.send_batch(ProducerBatch(first, [b"a"]))
@@ -345,34 +349,28 @@ def test_a_thread_looks_up_a_topic_while_another_one_waits_for_its_records(
     assert flushing.join(WAIT)
     producer.commit_transaction(WAIT)
 
-    assert (lab.values(first), lab.values(second)) == ([b"a"], [b"b"])
-    lab.close()
+    assert (by_transport.values(first), by_transport.values(second)) == ([b"a"], [b"b"])
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_delivery_callback_may_send_to_a_topic_that_is_not_known_yet(own: EmbeddedCluster, transport: str) -> None:
+def test_a_delivery_callback_may_send_to_a_topic_that_is_not_known_yet(by_transport: BackendHarness) -> None:
     """As in Kafka, where such a topic may take what could not be delivered."""
-    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    first, second = lab.topic(), lab.topic()
-    producer = lab.producer()
+    first, second = by_transport.topic(), by_transport.topic()
+    producer = by_transport.producer()
     producer.begin_transaction()
     producer.send(record(first, b"a"))
     producer.send(record(first, b"b"), lambda *_: producer.send_batch(ProducerBatch(second, [b"c"])))
     producer.flush(WAIT)
     producer.commit_transaction(WAIT)
 
-    assert (lab.values(first), lab.values(second)) == ([b"a", b"b"], [b"c"])
-    lab.close()
+    assert (by_transport.values(first), by_transport.values(second)) == ([b"a", b"b"], [b"c"])
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_send_that_another_threads_commit_overtakes_raises(own: EmbeddedCluster, transport: str) -> None:
+def test_a_send_that_another_threads_commit_overtakes_raises(
+    own: EmbeddedCluster, by_transport: BackendHarness
+) -> None:
     """TransactionalProducer: records are accepted, or it raises; none is lost without a word."""
-    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": transport}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    first, second = lab.topic(), lab.topic()
-    producer = lab.producer()
+    first, second = by_transport.topic(), by_transport.topic()
+    producer = by_transport.producer()
     producer.begin_transaction()
     producer.send_batch(ProducerBatch(first, [b"a"]))
     producer.flush(WAIT)
@@ -391,8 +389,7 @@ def test_a_send_that_another_threads_commit_overtakes_raises(own: EmbeddedCluste
 
     assert sending.join(WAIT)
     assert len(raised) == 1
-    assert (lab.values(first), lab.values(second)) == ([b"a"], [])
-    lab.close()
+    assert (by_transport.values(first), by_transport.values(second)) == ([b"a"], [])
 
 
 # --- without a transactional id

@@ -180,25 +180,25 @@ def test_a_chunked_body_without_end_is_cut_off_and_memory_stays_flat(address):
     assert resident_memory() - before < 64 * MEGABYTE
 
 
-def test_large_bodies_of_strangers_together_have_a_limit_and_small_ones_pass(guarded):
+def test_large_bodies_without_a_login_together_have_a_limit_and_small_ones_pass(guarded):
     """What claims to be signed is read before its signature is checked: a thousand of 8 MB would end the worker."""
     address, token = guarded
     signed = {"X_Connect_Authorization": "c2ln", "Content_Type": "application/json"}
     small, large = (request("PUT", "/connectors/c1/fence", b" " * size, **signed) for size in (1, 8 * MEGABYTE))
-    strangers = [connected(address) for _ in range(12)]
+    sockets = [connected(address) for _ in range(12)]
     try:
-        for sock in strangers:
+        for sock in sockets:
             send_until_refused(sock, [large[:-1]])
 
         assert exchange(address, small)[0] == 204
         assert exchange(address, request("GET", "/connectors", Authorization=f"Bearer {token}"))[0] == 200
         taken = 0
-        for sock in strangers:
+        for sock in sockets:
             send_until_refused(sock, [large[-1:]])
             with suppress(OSError, AssertionError):  # who is refused may find the connection closed
                 taken += answer_of(sock)[0] == 204
     finally:
-        for sock in strangers:
+        for sock in sockets:
             sock.close()
     assert 0 < taken <= 8
     assert exchange(address, large)[0] == 204

@@ -184,8 +184,8 @@ def record(topic: str, value: bytes, partition: int | None = 0, key: bytes | Non
     return ProducerRecord(topic, value, key, partition)
 
 
-def commit(producer: TransactionalProducer, topic: str, value: bytes) -> None:
+def commit(producer: TransactionalProducer, topic: str, value: bytes, key: bytes | None = None) -> None:
     """Write one record to partition 0 in a transaction of its own."""
     producer.begin_transaction()
-    producer.send(record(topic, value))
+    producer.send(record(topic, value, key=key))
     producer.commit_transaction(WAIT)

@@ -119,10 +119,10 @@ class TransactionContract(BackendUnderTestFixtures):
         producer.abort_transaction(WAIT)
 
         try:
-            _commit_with_key(producer, topic)
+            commit(producer, topic, b"again", key=b"k")
         except AbortableError:
             producer.abort_transaction(WAIT)
-            _commit_with_key(producer, topic)
+            commit(producer, topic, b"again", key=b"k")
 
         assert lab.values(topic) == [b"again"]
 
@@ -216,12 +216,6 @@ def _opened_in_time(lab: BackendHarness, topic: str) -> TransactionalProducer:
 def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
     # Either call may raise; that depends on what the client already knows about the topic.
     producer.send(record(topic, b"lost", partition=partition))
-    producer.commit_transaction(WAIT)
-
-
-def _commit_with_key(producer: TransactionalProducer, topic: str) -> None:
-    producer.begin_transaction()
-    producer.send(record(topic, b"again", key=b"k"))
     producer.commit_transaction(WAIT)
 
 
