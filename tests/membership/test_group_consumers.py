@@ -11,8 +11,8 @@ from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.contracts import MembershipContract
+from pytest_eos.contracts.backends.group_member import GroupMember
 from pytest_eos.contracts.backends.harness import BackendHarness
-from pytest_eos.contracts.group_member import GroupMember
 
 SESSION_TIMEOUTS = {"quick": 1.5, "real_kafka": 6.0}
 """Seconds that each cluster allows."""

@@ -10,9 +10,9 @@ from tests.pytest_eos.contracts.contract_tests import write_contract_test
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.concurrency import ThreadRuntime
-from pytest_eos.contracts import resumption
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.contracts.connectors import resumption
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import TaskDriver
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics.first_cause import first_line
 from pytest_eos.virtual import VirtualRuntime

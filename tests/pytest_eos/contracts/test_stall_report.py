@@ -7,7 +7,7 @@ from tests.pytest_eos import stalling
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.records import ProducerRecord
-from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.contracts.connectors.task_driver import TaskDriver
 from pytest_eos.virtual import VirtualRuntime
 
 ONE = {"tasks.max": 1}

@@ -32,7 +32,7 @@ from pytest_eos.certificate.evidence import (
     Promise,
 )
 from pytest_eos.certificate.redaction import Redaction
-from pytest_eos.contracts.source import Source
+from pytest_eos.contracts import Source
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics import broken_promise
 from pytest_eos.harness import EosHarness

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_eos.contracts.backends.backend import BackendContract
     from pytest_eos.contracts.backends.deadlines import DeadlineContract
-    from pytest_eos.contracts.boundaries import TransactionBoundariesContract
+    from pytest_eos.contracts.backends.membership import MembershipContract
     from pytest_eos.contracts.client_config_override_policy import ClientConfigOverridePolicyContract, JudgedOverrides
     from pytest_eos.contracts.config_provider import ConfigProviderContract, ProvidedValues
-    from pytest_eos.contracts.connector import SourceConnectorContract
+    from pytest_eos.contracts.connectors.boundaries import TransactionBoundariesContract
+    from pytest_eos.contracts.connectors.connector import SourceConnectorContract
+    from pytest_eos.contracts.connectors.growing import GrowingSourceContract
+    from pytest_eos.contracts.connectors.source import Source
     from pytest_eos.contracts.fencer import FencerContract
-    from pytest_eos.contracts.growing import GrowingSourceContract
     from pytest_eos.contracts.isolation_reader import IsolationReaderContract
-    from pytest_eos.contracts.membership import MembershipContract
     from pytest_eos.contracts.metrics_reporter import MetricsReporterContract, ReportedMetrics
     from pytest_eos.contracts.observer import ObserverContract
     from pytest_eos.contracts.offset_store import OffsetStoreContract
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_eos.contracts.records.transformation import TransformationContract, TransformedRecords
     from pytest_eos.contracts.rest_extension import RestExtensionContract
     from pytest_eos.contracts.rest_server import RestServerContract
-    from pytest_eos.contracts.source import Source
 
 __all__ = [
     "BackendContract",
@@ -67,11 +67,11 @@ _HOMES = {
     "ConverterContract": "records.converter",
     "DeadlineContract": "backends.deadlines",
     "FencerContract": "fencer",
-    "GrowingSourceContract": "growing",
+    "GrowingSourceContract": "connectors.growing",
     "HeaderConverterContract": "records.header_converter",
     "IsolationReaderContract": "isolation_reader",
     "JudgedOverrides": "client_config_override_policy",
-    "MembershipContract": "membership",
+    "MembershipContract": "backends.membership",
     "MetricsReporterContract": "metrics_reporter",
     "ObserverContract": "observer",
     "OffsetStoreContract": "offset_store",
@@ -80,9 +80,9 @@ _HOMES = {
     "ReportedMetrics": "metrics_reporter",
     "RestExtensionContract": "rest_extension",
     "RestServerContract": "rest_server",
-    "Source": "source",
-    "SourceConnectorContract": "connector",
-    "TransactionBoundariesContract": "boundaries",
+    "Source": "connectors.source",
+    "SourceConnectorContract": "connectors.connector",
+    "TransactionBoundariesContract": "connectors.boundaries",
     "TransformationContract": "records.transformation",
     "TransformedRecords": "records.transformation",
 }

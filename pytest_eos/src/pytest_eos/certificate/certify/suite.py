@@ -18,7 +18,7 @@ from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.runtime import acl_plan, connector_config
 from pytest_eos.certificate.certify.job import CertifyJob
 from pytest_eos.contracts import Source, SourceConnectorContract
-from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.contracts.connectors.task_driver import TaskDriver
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.clusters.faults import BrokerFaults
 from pytest_eos.harness import EosHarness

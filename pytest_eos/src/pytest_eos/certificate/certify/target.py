@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError, Problem
 from eosfw.registry import load_plugins
 from eosfw.runtime import connector_config
 from pytest_eos.certificate.certify.command import RECORDS
-from pytest_eos.contracts.source import Source
+from pytest_eos.contracts import Source
 from pytest_eos.simulation.fault_plan import parse_token
 
 

@@ -1,1 +1,1 @@
-"""What every backend keeps: transactions, reading, administration, deadlines."""
+"""What every backend keeps: transactions, reading, group membership, administration, deadlines."""

@@ -20,11 +20,10 @@ from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
 from eosfw.runtime import connector_config
 from eosfw.text import quantity
-from pytest_eos.contracts.altered_offsets import altered_wrongly
-from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
-from pytest_eos.contracts.process_resources import refuse_leftovers
-from pytest_eos.contracts.record_differences import first_difference
-from pytest_eos.contracts.resumption import (
+from pytest_eos.contracts.connectors.altered_offsets import altered_wrongly
+from pytest_eos.contracts.connectors.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
+from pytest_eos.contracts.connectors.record_differences import first_difference
+from pytest_eos.contracts.connectors.resumption import (
     by_partition,
     committable,
     other_tasks_resume_elsewhere,
@@ -32,8 +31,9 @@ from pytest_eos.contracts.resumption import (
     resumed_elsewhere,
     task_counts_disagree,
 )
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import TaskDriver, key_of
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import TaskDriver, key_of
+from pytest_eos.contracts.process_resources import refuse_leftovers
 from pytest_eos.environment.clusters.cluster import runtime
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.options import SETTINGS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_eos.contracts.connector import SourceConnectorContract
-from pytest_eos.contracts.growth import growth_missed
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.contracts.connectors.connector import SourceConnectorContract
+from pytest_eos.contracts.connectors.growth import growth_missed
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import TaskDriver
 
 
 class GrowingSourceContract(SourceConnectorContract):

@@ -11,8 +11,8 @@ from eosfw.errors import CommitFailedError, IllegalStateError, RebalanceInProgre
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
+from pytest_eos.contracts.backends.group_member import GroupMember, MemberProcess
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
-from pytest_eos.contracts.group_member import GroupMember, MemberProcess
 
 HEARTBEAT_MS = "100"
 LONG = 4 * WAIT

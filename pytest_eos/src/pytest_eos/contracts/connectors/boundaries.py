@@ -10,10 +10,10 @@ import pytest
 from eosfw.identity import identity_headers, identity_of
 from eosfw.records import SourceRecord
 from eosfw.runtime import End
-from pytest_eos.contracts.connector import SourceConnectorContract
-from pytest_eos.contracts.resumption import committed, sample
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import Offsets, TaskDriver, Transaction
+from pytest_eos.contracts.connectors.connector import SourceConnectorContract
+from pytest_eos.contracts.connectors.resumption import committed, sample
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import Offsets, TaskDriver, Transaction
 from pytest_eos.harness import EosHarness
 
 

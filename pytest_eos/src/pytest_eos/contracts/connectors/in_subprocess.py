@@ -17,7 +17,7 @@ from itertools import zip_longest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
-from pytest_eos.contracts.task_driver import TaskDriver, key_of
+from pytest_eos.contracts.connectors.task_driver import TaskDriver, key_of
 from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 

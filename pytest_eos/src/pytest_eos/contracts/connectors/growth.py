@@ -8,10 +8,10 @@ import pytest
 
 from eosfw.records import SourceRecord
 from eosfw.runtime import End
-from pytest_eos.contracts.record_differences import first_difference
-from pytest_eos.contracts.resumption import Partitions, by_partition, partitions_of
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import Offsets, TaskDriver, Transaction, key_of
+from pytest_eos.contracts.connectors.record_differences import first_difference
+from pytest_eos.contracts.connectors.resumption import Partitions, by_partition, partitions_of
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import Offsets, TaskDriver, Transaction, key_of
 
 
 def growth_missed(driver: TaskDriver, source: Source, grow: Callable[[], None]) -> str | None:

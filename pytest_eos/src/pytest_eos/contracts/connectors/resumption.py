@@ -10,9 +10,9 @@ from itertools import permutations
 from eosfw.concurrency import Runtime
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime import End
-from pytest_eos.contracts.record_differences import first_difference
-from pytest_eos.contracts.source import Source
-from pytest_eos.contracts.task_driver import Offsets, TaskDriver, Transaction, key_of
+from pytest_eos.contracts.connectors.record_differences import first_difference
+from pytest_eos.contracts.connectors.source import Source
+from pytest_eos.contracts.connectors.task_driver import Offsets, TaskDriver, Transaction, key_of
 
 _RESUMES = 12
 """From how many offsets of a source a fresh task is resumed, however long that takes."""

@@ -1,0 +1,1 @@
+"""The contracts of source connectors: their tasks run without a worker or a cluster."""
