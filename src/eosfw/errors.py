@@ -104,13 +104,17 @@ def one_line(error: BaseException) -> str:
 
 
 def described(error: BaseException) -> str:
-    """The text of an error; an error that is no EosfwError is shown with its class and place."""
+    """The text of an error; an error that is no EosfwError is shown with its class and place.
+
+    As in pytest, a function whose local `__tracebackhide__` is true is not the place.
+    """
     if isinstance(error, EosfwError) and str(error).strip():
         return str(error)
     place, trace = "", error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        place = f" (in {code.co_name}, {code.co_filename}:{trace.tb_lineno})"
+        if not trace.tb_frame.f_locals.get("__tracebackhide__"):
+            place = f" (in {code.co_name}, {code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
     return f"{with_class(error)}{place}"
 

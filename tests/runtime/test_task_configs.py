@@ -130,6 +130,18 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
 
 
+def test_a_misspelt_property_is_named_with_the_line_of_the_connector_that_asks_for_it() -> None:
+    class Misspelling(SharesConnector):
+        def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+            return [{"topic": config["topics"]}]
+
+    with (
+        WorkerHarness(Misspelling()) as stage,
+        pytest.raises(ConfigError, match=r"no property 'topics'; there are: .*topic.*\(in task_configs, .*test_"),
+    ):
+        stage.put()
+
+
 TOO_MANY = (
     "The connector c has generated 3 tasks, which is greater than 2, the maximum number of tasks it is configured to "
     "create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "

@@ -254,7 +254,11 @@ class Config(Mapping[str, Any]):
     _values: dict[str, Any]
 
     def __getitem__(self, key: str) -> Any:
-        return self._values[key]
+        __tracebackhide__ = True  # the line that asks for an unknown property is the one to mend
+        try:
+            return self._values[key]
+        except KeyError:
+            raise KeyError(self._unknown(key)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -263,10 +267,14 @@ class Config(Mapping[str, Any]):
         return len(self._values)
 
     def __getattr__(self, name: str) -> Any:
+        __tracebackhide__ = True
         for key in self._values:
             if key.replace(".", "_").replace("-", "_") == name:
                 return self._values[key]
-        raise AttributeError(f"no property {name!r}; there are: {', '.join(sorted(self._values))}")
+        raise AttributeError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        return f"no property {name!r}; there are: {', '.join(sorted(self._values))}"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"properties are frozen: cannot set {name!r}")

@@ -15,7 +15,7 @@ from eosfw.config.connector.error_handling import ErrorHandlingConfig
 from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
-from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
+from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
@@ -201,8 +201,8 @@ def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[s
     except EosfwError:
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise ConfigError(Problem(f"connector {config['name']}", f"it could not split its work: {said}")) from error
+        said = f"it could not split its work: {described(error)}"
+        raise ConfigError(Problem(f"connector {config['name']}", said)) from error
 
 
 def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
