@@ -134,6 +134,22 @@ def topics() -> Iterator[Row]:
         wanted = [Fields(name=name, assignments=(), configs=configs, **size)]
         how = {"topics": wanted, "timeout": 5000, "validate_only": False}
         yield row(f"CreateTopics of one {what}", 19, 7, expected, "topics", **how)
+    null = [Fields(name="retention.ms", value=None)]
+    own, elsewhere, second = ([Fields(partition_index=at, broker_ids=[on])] for at, on in ((0, 1), (0, 7), (1, 1)))
+    for what, name, partitions, copies, assigned, configs, expected in (
+        ("there without partitions or replicas", TOPIC, 0, 0, (), (), Code.TOPIC_ALREADY_EXISTS),
+        ("without partitions of two replicas", "none", 0, 2, (), (), Code.INVALID_PARTITIONS),
+        ("of more partitions than a request may have", "many", 20_000, 1, (), (), Code.POLICY_VIOLATION),
+        ("with a property that is null", "null", 1, 1, (), null, Code.INVALID_CONFIG),
+        ("assigned beside a number of partitions", "assigned", 1, -1, own, (), invalid),
+        ("assigned beside a number of replicas", "assigned", -1, 1, own, (), invalid),
+        ("assigned to another broker", "assigned", -1, -1, elsewhere, (), Code.INVALID_REPLICA_ASSIGNMENT),
+        ("assigned from partition 1 on", "assigned", -1, -1, second, (), Code.INVALID_REPLICA_ASSIGNMENT),
+    ):
+        size = {"num_partitions": partitions, "replication_factor": copies}
+        wanted = [Fields(name=name, assignments=assigned, configs=configs, **size)]
+        how = {"topics": wanted, "timeout": 5000, "validate_only": True}
+        yield row(f"CreateTopics of one {what}", 19, 7, expected, "topics", **how)
     wanted = [Fields(topic=TOPIC, partitions=[Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)])]
     path = ("topics", "partitions")
     yield row("OffsetForLeaderEpoch of -1", 23, 4, Code.NONE, *path, replica_id=-2, topics=wanted)

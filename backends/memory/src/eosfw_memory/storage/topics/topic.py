@@ -89,6 +89,11 @@ class Topics:
 
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
         """Raise Kafka's error if such a topic cannot be created."""
+        self.check_available(name)
+        check_shape(partitions, config)
+
+    def check_available(self, name: str) -> None:
+        """Raise Kafka's error if no topic can be created by this name."""
         check_name(name)
         if name == CLUSTER_METADATA:
             raise KafkaError(Code.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
@@ -97,7 +102,6 @@ class Topics:
             raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         if twin is not None:
             raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {twin}")
-        check_shape(partitions, config)
 
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
         """Create a topic, or raise Kafka's error."""

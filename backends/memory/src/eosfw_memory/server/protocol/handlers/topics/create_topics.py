@@ -3,7 +3,8 @@
 Behaviour
 - A refusal of one topic does not affect the others. Partitions -1 means `num.partitions`. One broker holds one replica:
   a replication factor other than -1 or 1 is InvalidReplicationFactor.
-- Unknown or invalid topic properties are InvalidConfig; the message names them.
+- Unknown or invalid topic properties are InvalidConfig, as is one that is null; the message names them.
+- Who assigns replicas to partitions says no numbers beside that (InvalidRequest), and names this broker alone.
 - A request for more than 10,000 partitions in all is PolicyViolation, and creates nothing.
 
 Version notes: validate_only from 1, defaults (-1) from 4, the topic's configuration in the answer from 5, ids from 7.
@@ -18,9 +19,10 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.time_slices import Slices, in_slices
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.protocol.authorization import allows, require
 from eosfw_memory.server.protocol.rights import CLUSTER_CREATE, TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS
-from eosfw_memory.storage.log.topic_config import check_wanted, in_force, source
+from eosfw_memory.storage.log.topic_config import check_shape, check_wanted, in_force, source
 from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST, Created, create_in_slices
 from eosfw_memory.storage.topics.topic import NewTopic, Topic
 
@@ -34,11 +36,11 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 
 
 def _created(broker: Broker, request: Any, context: Context) -> Slices:
+    if sum(_declared_partitions(broker, topic) for topic in request.topics) > MAX_PARTITIONS_PER_REQUEST:
+        return {"topics": [_refused(topic.name, _TOO_MANY) for topic in request.topics]}
     times = Counter(topic.name for topic in request.topics)
     checked = [_checked(broker, topic, times[topic.name], context) for topic in request.topics]
     wanted = [each for each in checked if isinstance(each, NewTopic)]
-    if sum(each.partitions for each in wanted) > MAX_PARTITIONS_PER_REQUEST:
-        return {"topics": [_refused(topic.name, _TOO_MANY) for topic in request.topics]}
     created: Created = {}
     if not request.validate_only:
         created = yield from create_in_slices(broker.topics, wanted)
@@ -47,11 +49,13 @@ def _created(broker: Broker, request: Any, context: Context) -> Slices:
 
 
 def _checked(broker: Broker, wanted: Any, times: int, context: Context) -> NewTopic | KafkaError:
+    """The topic as it is to be, or the first of Kafka's reasons against it, in Kafka's order."""
     try:
-        partitions = _partitions(broker, wanted, times, context)
-        config = {config.name: config.value for config in wanted.configs if config.value is not None}
-        broker.topics.check(wanted.name, partitions, config)
-        check_wanted(config)
+        _check_permitted(broker, wanted, times, context)
+        broker.topics.check_available(wanted.name)
+        config = _config(wanted)
+        partitions = _partitions(broker, wanted)
+        check_shape(partitions, config)
     except KafkaError as refused:
         return refused
     return NewTopic(wanted.name, partitions, config)
@@ -72,24 +76,53 @@ def _refused(name: str, why: KafkaError) -> Answer:
     return {"name": name, "error_code": why.code, "error_message": why.message}
 
 
-def _partitions(broker: Broker, wanted: Any, times: int, context: Context) -> int:
+def _check_permitted(broker: Broker, wanted: Any, times: int, context: Context) -> None:
     if times > 1:
         raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
     if not allows(broker, context, CLUSTER_CREATE):
         require(broker, context, TOPIC_CREATE, wanted.name)
+
+
+def _config(wanted: Any) -> dict[str, str]:
+    if nulls := [config.name for config in wanted.configs if config.value is None]:
+        raise KafkaError(Code.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
+    config = {config.name: config.value for config in wanted.configs}
+    check_wanted(config)
+    return config
+
+
+def _declared_partitions(broker: Broker, wanted: Any) -> int:
     if wanted.assignments:
-        return _assigned(wanted)
-    if wanted.replication_factor not in (_DEFAULT, 1):
-        times_text = f"{wanted.replication_factor} time(s): only 1 broker is registered."
-        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, f"Unable to replicate the partition {times_text}")
+        return len(wanted.assignments)
     return broker.settings.num_partitions if wanted.num_partitions == _DEFAULT else int(wanted.num_partitions)
 
 
-def _assigned(wanted: Any) -> int:
+def _partitions(broker: Broker, wanted: Any) -> int:
+    if wanted.assignments:
+        _check_assignments(wanted)
+    elif wanted.replication_factor < _DEFAULT or wanted.replication_factor == 0:
+        raise KafkaError(
+            Code.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    elif wanted.num_partitions < _DEFAULT or wanted.num_partitions == 0:
+        raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+    elif wanted.replication_factor > 1:
+        times_text = f"{wanted.replication_factor} time(s): only 1 broker is registered."
+        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, f"Unable to replicate the partition {times_text}")
+    return _declared_partitions(broker, wanted)
+
+
+def _check_assignments(wanted: Any) -> None:
+    for said, what in ((wanted.replication_factor, "replication factor"), (wanted.num_partitions, "numPartitions")):
+        if said != _DEFAULT:
+            beside = f"A manual partition assignment was specified, but {what} was not set to -1."
+            raise KafkaError(Code.INVALID_REQUEST, beside)
     indexes = sorted(assignment.partition_index for assignment in wanted.assignments)
-    if indexes != list(range(len(indexes))) or any(len(each.broker_ids) != 1 for each in wanted.assignments):
-        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "partitions must be 0, 1, ... with one replica each")
-    return len(indexes)
+    if indexes != list(range(len(indexes))):
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "the partitions that are assigned must be 0, 1, ...")
+    if any(tuple(each.broker_ids) != (NODE_ID,) for each in wanted.assignments):
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"each partition has one replica here, on broker {NODE_ID}")
 
 
 def _undescribed(name: str, made: Topic | None) -> Answer:
