@@ -29,7 +29,7 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.harness import BackendHarness, commit
 
 from ..brokers import produced, started, transactional
-from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
+from .coordinator_harness import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 T0 = TopicPartition("t", 0)
@@ -144,6 +144,35 @@ def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
 
     assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(500, 32767), ABORT)]
     assert desk.init() == ProducerIdAndEpoch(1000, 0)
+
+
+@pytest.mark.parametrize("by", ["its timeout", "a new holder"])
+def test_the_transaction_of_a_holder_that_got_the_last_epoch_of_all_can_be_aborted(by):
+    """COR-04: who repeats its abort behind a fencing in its last epoch goes on with the one that fenced it."""
+    desk, last = at_the_last_epoch(2)
+    desk.add(last)
+    desk.now_ms += 60_001
+    desk.coordinator.abort_timed_out(desk.now_ms)
+    desk.finish()
+    after = desk.end_with_epoch_bump(last, ABORT)
+    desk.add(after)
+    other = desk.init("other")
+    desk.add(other, FLIGHTS_1, name="other")
+    desk.markers.clear()
+
+    if by == "a new holder":
+        assert desk.init() is Code.CONCURRENT_TRANSACTIONS
+    desk.now_ms += 60_001
+    desk.coordinator.abort_timed_out(desk.now_ms)
+    desk.finish()
+
+    assert after == ProducerIdAndEpoch(500, 32767)
+    assert desk.markers == [
+        (FLIGHTS_0, after, ABORT),
+        (FLIGHTS_1, ProducerIdAndEpoch(other.producer_id, other.epoch + 1), ABORT),
+    ]
+    assert desk.add(after) is Code.INVALID_PRODUCER_ID_MAPPING
+    assert desk.init().producer_id not in (after.producer_id, other.producer_id)
 
 
 @pytest.mark.parametrize("completed", [True, False], ids=["after the markers", "before the markers"])

@@ -84,7 +84,7 @@ def initialise(
     if expected is not None and not _may_continue(known, expected):
         return Code.PRODUCER_FENCED
     if known.state is _S.ONGOING:
-        return prepare_fence_producer_epoch(known, now_ms, version)
+        return prepare_fence_producer_epoch(known, now_ms, version, fresh_producer_id)
     if known.exhausted:
         if expected is not None and expected.epoch != known.epoch:
             return _NO_EPOCH_LEFT
@@ -221,13 +221,20 @@ def prepare_complete(prepared: TransactionMetadata, now_ms: int) -> TransactionM
     return done.with_producer_id(done.next_producer_id)._replace(epoch=0)
 
 
-def prepare_fence_producer_epoch(known: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
+def prepare_fence_producer_epoch(
+    known: TransactionMetadata, now_ms: int, version: int, fresh_producer_id: Callable[[], int]
+) -> TransactionMetadata:
     """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15).
 
     In version 1 nobody is ever given that epoch. In version 2 it is the one that the holder's own abort would have led
     to, so a holder that asks for just that may go on.
     """
     advance(known.state, _S.PREPARE_EPOCH_FENCE)  # passed through, never logged
+    if known.epoch == LAST_EPOCH:
+        # A holder that was fenced in its last epoch, and repeated its own abort, went on with this one. No other is
+        # left, so the producer id changes. Kafka fails here, and the transaction stays open for ever.
+        aborted = known.transition_to(_S.PREPARE_ABORT, updated_ms=now_ms, last_epoch=NO_EPOCH, client_version=TV_0)
+        return aborted._replace(next_producer_id=fresh_producer_id())
     if version >= TV_2:
         return _prepared_bumping(known, _S.PREPARE_ABORT, now_ms)
     return known.transition_to(
@@ -245,7 +252,8 @@ def fenced_with_new_producer_id(
     if known.state in _PREPARING:
         return known._replace(next_producer_id=next_producer_id)
     if known.state is _S.ONGOING:
-        return prepare_fence_producer_epoch(known, now_ms, version)._replace(next_producer_id=next_producer_id)
+        fenced = prepare_fence_producer_epoch(known, now_ms, version, lambda: next_producer_id)
+        return fenced._replace(next_producer_id=next_producer_id)
     return _emptied(known.with_producer_id(next_producer_id), 0, NO_EPOCH, known.timeout_ms, now_ms)
 
 

@@ -134,8 +134,10 @@ class TransactionCoordinator:
         """
         aborted = []
         for late in (known for known in self.state.all() if known.expired(now_ms)):
-            decided = decisions.prepare_fence_producer_epoch(late, now_ms, self._config.version)
             with suppress(KafkaError):
+                decided = decisions.prepare_fence_producer_epoch(
+                    late, now_ms, self._config.version, self.fresh_producer_id
+                )
                 self._apply(late.transactional_id, decided, now_ms)
                 aborted.append(late.transactional_id)
         return aborted
