@@ -197,6 +197,14 @@ def test_the_client_gives_up_at_its_deadline_however_the_other_side_dawdles(free
         client().request("GET", url, b"", {}, 0.5)
 
 
+def test_an_answer_that_ends_early_is_no_answer(free_port_listener):
+    """A worker that is killed while it answers: half of a list would pass for all of it."""
+    url = free_port_listener(b'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n["c1", ')
+
+    with pytest.raises(RetriableError, match=r"got no answer.*IncompleteRead"):
+        client().request("GET", url, b"", {}, 10.0)
+
+
 def test_the_client_follows_no_redirect(free_port_listener):
     """A redirect is an answer like others."""
     url = free_port_listener(b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n")

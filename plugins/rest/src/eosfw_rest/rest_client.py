@@ -92,6 +92,8 @@ class RestClient:
             body += chunk
             if len(body) > _LARGEST:
                 raise http.client.HTTPException(f"more than {_LARGEST} bytes")
+        if response.length:  # `read1`, unlike `read`, takes an early end of the connection for the end of the body
+            raise http.client.IncompleteRead(bytes(body), response.length)
         headers = {name.lower(): text for name, text in response.getheaders()}
         return RestResponse(response.status, bytes(body), headers)
 
