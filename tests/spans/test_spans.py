@@ -8,6 +8,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 from opentelemetry.trace import StatusCode
 from tests.runtime.scripted_task import batch, record, scripted
 from tests.runtime.worker_harness import WorkerHarness, connector_of
@@ -23,8 +24,8 @@ TASK = ConnectorTaskId("c", 0)
 class Spans:
     """An observer with an SDK, and what it exported."""
 
-    def __init__(self) -> None:
-        self._exporter, self._provider = InMemorySpanExporter(), TracerProvider()
+    def __init__(self, sampler: Sampler = ALWAYS_ON) -> None:
+        self._exporter, self._provider = InMemorySpanExporter(), TracerProvider(sampler)
         self._provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         self.observer = SpanObserver(self._provider.get_tracer("test"))
 
@@ -127,6 +128,33 @@ def test_a_fencing_round_that_failed_ends_with_its_last_step(spans):
     assert (attributes(failed)["outcome"], failed.end_time) == ("unfinished", 1_000_000_000)
     assert failed.status.status_code is StatusCode.ERROR
     assert (attributes(done)["outcome"], done.end_time - done.start_time) == ("fenced", 1_000_000_000)
+
+
+class EverySecond(Sampler):
+    """Drops the first span, records the second, and so on."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def should_sample(self, *_: Any, **__: Any) -> SamplingResult:
+        self._count += 1
+        return SamplingResult(Decision.DROP if self._count % 2 else Decision.RECORD_AND_SAMPLE)
+
+    def get_description(self) -> str:
+        return "every second"
+
+
+def test_a_sampler_is_asked_once_for_a_start():
+    """Asked again at each step, it would record more starts than it is set to, and these without their first steps."""
+    spans = Spans(EverySecond())
+    for at in (1.0, 2.0, 3.0):
+        for step in STARTUP:
+            tell(spans, step, at)
+        tell(spans, TaskStep.POLL, at + 0.5)
+
+    (start,) = spans.of("start task")
+    assert start.start_time == 2_000_000_000
+    assert [event.name for event in start.events] == [step.value for step in STARTUP]
 
 
 def test_without_an_sdk_nothing_is_kept():

@@ -82,8 +82,6 @@ class SpanObserver:
         known = self._open.get(key)
         if known is None:
             span = self._tracer.start_span(key.name, attributes=_attributes(event), start_time=at)
-            if not span.is_recording():
-                return
             known = self._open[key] = _OpenSpan(span, at)
             current_span.set(span)  # a task, or a leader, announces on the thread that does the work
         known.span.add_event(event.step.value, timestamp=at)
