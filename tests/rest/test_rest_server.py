@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 import subprocess
@@ -157,8 +158,6 @@ def test_a_missing_file_of_credentials_is_named(tmp_path):
 
 
 def test_the_command_makes_lines_that_let_in(capsys, monkeypatch):
-    import io
-
     monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
     assert main(["alice"]) == 0
     assert main(["--bearer", "ci"]) == 0
@@ -172,6 +171,20 @@ def test_the_command_makes_lines_that_let_in(capsys, monkeypatch):
     assert authentication.admits([b"Bearer " + token.encode()])
     assert not authentication.admits([b"Basic YWxpY2U6d3Jvbmc="])
     assert not authentication.admits([b"Bearer " + token[:-1].encode()])
+
+
+@pytest.mark.parametrize("name", ["a:b", "two words", ""])
+def test_the_command_refuses_a_name_that_a_line_cannot_have(name, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
+
+    for arguments in ([name], ["--bearer", name]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("a name is printable, without blanks and colons") == 2
+    assert "token" not in shown.err.replace("make a token", "")
 
 
 # --- what it tells

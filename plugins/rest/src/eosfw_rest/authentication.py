@@ -31,17 +31,22 @@ class Credentials:
 
 
 def password_line(name: str, password: str) -> str:
-    """The line that lets somebody in by name and password."""
-    if not name or not name.isprintable() or ":" in name or any(c.isspace() for c in name):
-        raise ValueError("a name is printable, without blanks and colons")
+    """The line that lets somebody in by name and password; ValueError for a name that it cannot have."""
+    _check_name(name)
     salt = secrets.token_bytes(_SALT_BYTES)
     return f"basic:{name}:{salt.hex()}:{_hash(password.encode(), salt).hex()}"
 
 
 def token_line(name: str) -> tuple[str, str]:
-    """A new bearer token, and the line that lets its bearer in."""
+    """A new bearer token, and the line that lets its bearer in; ValueError for a name that it cannot have."""
+    _check_name(name)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     return token, f"bearer:{name}:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+def _check_name(name: str) -> None:
+    if not name or not name.isprintable() or ":" in name or any(c.isspace() for c in name):
+        raise ValueError("a name is printable, without blanks and colons")
 
 
 def parse_credentials(text: str, where: str) -> Credentials:

@@ -19,19 +19,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", help="who it is for")
     parser.add_argument("--bearer", action="store_true", help="make a token instead of asking for a password")
     given = parser.parse_args(arguments)
-    if given.bearer:
-        token, line = token_line(given.name)
-        sys.stderr.write(f"token, shown only now: {token}\n")
-    else:
-        password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-        if not password:
-            parser.error("an empty password lets everybody in who knows the name")
-        try:
-            line = password_line(given.name, password)
-        except ValueError as why:
-            parser.error(str(why))
+    try:
+        line = _bearer_line(given.name) if given.bearer else password_line(given.name, _password(parser))
+    except ValueError as why:
+        parser.error(str(why))
     sys.stdout.write(line + "\n")
     return 0
+
+
+def _bearer_line(name: str) -> str:
+    token, line = token_line(name)
+    sys.stderr.write(f"token, shown only now: {token}\n")
+    return line
+
+
+def _password(parser: argparse.ArgumentParser) -> str:
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if not password:
+        parser.error("an empty password lets everybody in who knows the name")
+    return password
 
 
 if __name__ == "__main__":
