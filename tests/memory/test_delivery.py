@@ -488,6 +488,40 @@ def test_a_refused_batch_leaves_no_gap_behind(direct: BackendHarness) -> None:
     assert direct.values(topic) == [b"first", b"behind", b"last"]
 
 
+@pytest.mark.parametrize("kind", ["plain", "idempotent", "transactional"])
+def test_a_batch_that_is_too_large_for_its_topic_goes_in_smaller_ones(by_transport: BackendHarness, kind: str) -> None:
+    """Each record fits, so all of them arrive, in their order, with every column."""
+    lab = by_transport
+    topic = lab.topic(config={"max.message.bytes": "1000"})
+    transactional = kind == "transactional"
+    name = lab.name() if transactional else None
+    producer = lab.backend.producer(name, properties=IDEMPOTENT if kind == "idempotent" else {})
+    heard: list[tuple[int, int]] = []
+    values = [b"%03d" % number * 20 for number in range(600)]
+    keys = [None if number % 3 else b"k" for number in range(600)]
+    headers = [() if number % 2 else (("h", b"%d" % number),) for number in range(600)]
+    batch = ProducerBatch(topic, values, keys, 0, list(range(600)), headers)
+    if transactional:
+        producer.init_transactions(WAIT)
+        producer.begin_transaction()
+
+    producer.send_batch(batch, lambda at, place, _: heard.append((at, place.offset if place else -1)))
+    producer.send(record(topic, b"behind"))
+    if transactional:
+        producer.commit_transaction(WAIT)
+    producer.flush(WAIT)
+
+    reader = lab.backend.reader(COMMITTED, headers=True)
+    found = [
+        row
+        for each in reader.read(lab.ranges(topic, UNCOMMITTED), WAIT)
+        for row in zip(each.values, each.keys or (), each.timestamps, each.headers or (), strict=True)
+    ]
+    assert found[:-1] == list(zip(values, keys, range(600), headers, strict=True))
+    assert found[-1][0] == b"behind"
+    assert heard == [(number, number) for number in range(600)]
+
+
 def test_no_record_is_taken_for_one_that_was_refused_after_its_answer_was_lost(
     direct: BackendHarness, own: EmbeddedCluster
 ) -> None:

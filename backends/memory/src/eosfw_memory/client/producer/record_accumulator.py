@@ -15,8 +15,15 @@ from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import Headers, ProducerBatch, RecordMetadata
-from eosfw_memory.storage.records.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, resequenced
-from eosfw_memory.storage.records.codec import encode_batch, encode_record
+from eosfw_memory.storage.records.batch import (
+    MAX_SEQUENCE,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    header_at,
+    resequenced,
+)
+from eosfw_memory.storage.records.codec import decode_records, encode_batch, encode_record
 
 _LOG = logging.getLogger(__name__)
 BATCH_RECORDS = 2000
@@ -36,6 +43,11 @@ class ClosedBatch(NamedTuple):
     base_sequence: int
     callbacks: Callbacks
 
+    @property
+    def records(self) -> int:
+        """How many records it has."""
+        return header_at(self.data, 0).records
+
 
 class PartitionAccumulator:
     """The undelivered records of one producer for one partition, in the order of sending.
@@ -51,7 +63,7 @@ class PartitionAccumulator:
         self.outcome_unknown = False
         """Whether an attempt to deliver the first batch may have stored it although its broker did not say so."""
         self._producer, self._transactional = producer, transactional
-        self._max_bytes = max_bytes
+        self._max_bytes = self._batch_bytes = max_bytes
         self._next_sequence = 0
         self._empty()
 
@@ -66,7 +78,7 @@ class PartitionAccumulator:
     def add(self, batch: ProducerBatch, now_ms: int, callbacks: Sequence[DeliveryCallback] | None) -> int:
         """Add records, each with a callback if callbacks are given; return the bytes of the batches this closed."""
         ready = start = 0
-        for part, size in split_batch(batch, self._max_bytes):
+        for part, size in split_batch(batch, self._batch_bytes):
             end = start + len(part.values)
             own = () if callbacks is None else list(enumerate(callbacks[start:end]))
             ready += self._add_part(part, size, now_ms, own)
@@ -77,7 +89,7 @@ class PartitionAccumulator:
         records, ready = len(part.values), 0
         if records == 1:
             self._refuse_too_large(size)
-        if self._values and (records >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
+        if self._values and (records >= _WORTH_A_BATCH or self._bytes + size > self._batch_bytes):
             ready = self.close_batch()
         if records >= _WORTH_A_BATCH:
             stamps = now_ms if part.timestamps is None else part.timestamps
@@ -126,6 +138,7 @@ class PartitionAccumulator:
         values: Sequence[bytes | None],
         timestamps: Sequence[int] | int,
         headers: Sequence[Headers] | None,
+        base_sequence: int | None = None,
     ) -> bytes:
         return encode_batch(
             keys,
@@ -133,7 +146,7 @@ class PartitionAccumulator:
             timestamps,
             headers=headers,
             producer=self._producer,
-            base_sequence=self._base_sequence,
+            base_sequence=self._base_sequence if base_sequence is None else base_sequence,
             transactional=self._transactional,
         )
 
@@ -158,6 +171,32 @@ class PartitionAccumulator:
         self.outcome_unknown = False
         for number, callback in self.closed_batches.popleft().callbacks:
             _call_back(callback, RecordMetadata(*self.where, base_offset + number), None)
+
+    def split_first(self) -> bool:
+        """Put two batches in the place of the first, which was too large; False if it cannot be split.
+
+        The `splitAndReenqueue` of Java's client. Later batches are made as small from the beginning.
+        """
+        whole = self.closed_batches[0]
+        half = whole.records // 2
+        # One that may be stored has to be repeated as it is, or the broker would not recognise it.
+        if self.outcome_unknown or not half:
+            return False
+        columns = decode_records(whole.data, header_at(whole.data, 0))
+        self._batch_bytes = min(self._batch_bytes, len(whole.data) // 2)
+        self.closed_batches.popleft()
+        for start, end in ((half, len(columns)), (0, half)):
+            sequence = (whole.base_sequence + start) & MAX_SEQUENCE
+            data = self._encoded(
+                columns.keys[start:end],
+                columns.values[start:end],
+                columns.timestamps[start:end],
+                None if columns.headers is None else columns.headers[start:end],
+                NO_SEQUENCE if self._producer is NO_PRODUCER else sequence,
+            )
+            callbacks = [(at - start, callback) for at, callback in whole.callbacks if start <= at < end]
+            self.closed_batches.appendleft(ClosedBatch(data, sequence, callbacks))
+        return True
 
     def fail_first(self, why: EosfwError) -> None:
         """Call the callbacks of the first batch, which was refused; in a transaction it keeps its sequence numbers."""
