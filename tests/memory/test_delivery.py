@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -23,6 +24,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.producer import record_accumulator
 from eosfw_memory.client.producer.record_accumulator import PartitionAccumulator
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
@@ -544,9 +546,43 @@ def test_no_record_is_taken_for_one_that_was_refused_after_its_answer_was_lost(
     assert direct.values(topic) == [b"first", b"unknown", b"behind", b"last"]
 
 
+def test_a_record_that_another_thread_sends_while_a_refused_batch_is_taken_out_is_not_lost(
+    direct: BackendHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PRD-07: the batches behind the refused one get other sequence numbers just then."""
+    topic = direct.topic(config={"max.message.bytes": "1000"})
+    producer = direct.backend.producer(None, properties=IDEMPOTENT)
+    heard: list[bool] = []
+    others: list[threading.Thread] = []
+
+    def send(value: bytes) -> None:
+        producer.send(record(topic, value), lambda place, _: heard.append(place is not None))
+        producer._close_batches()
+
+    def resequenced(*arguments: Any) -> bytes:
+        others.append(threading.Thread(target=send, args=(b"from another thread",)))
+        others[-1].start()
+        others[-1].join(0.2)  # longer only where it has to wait for this thread
+        return renumber(*arguments)
+
+    renumber = record_accumulator.resequenced
+    monkeypatch.setattr(record_accumulator, "resequenced", resequenced)
+    for value in (b"x" * 2000, b"behind"):
+        send(value)
+    with pytest.raises(RecordTooLargeError):
+        producer.flush(WAIT)
+    for each in others:
+        each.join(WAIT)
+    producer.flush(WAIT)
+
+    assert direct.values(topic) == [b"behind", b"from another thread"]
+    assert heard == [False, True, True]
+
+
 def test_in_a_transaction_records_behind_a_refused_batch_keep_their_sequence_numbers() -> None:
     """KAFKA-14034: it may have arrived; with its numbers other records would be taken for it, and lost."""
-    queue = PartitionAccumulator(TopicPartition("t", 0), ProducerIdAndEpoch(7, 0), 1_000_000, transactional=True)
+    holder, lock = ProducerIdAndEpoch(7, 0), RUNTIME.lock()
+    queue = PartitionAccumulator(TopicPartition("t", 0), holder, 1_000_000, transactional=True, lock=lock)
     for value in (b"refused", b"behind"):
         queue.add(ProducerBatch("t", [value]), 0, None)
         queue.close_batch()

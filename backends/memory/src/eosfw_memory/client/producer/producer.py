@@ -65,7 +65,7 @@ class MemoryProducer(TransactionalProducer):
         self._sender = Sender(metadata, self._transaction_manager, settings.max_request, settings.acks)
         self._anonymous = settings.idempotent and name is None
         self._progress = ProducerStateMachine(transactional=name is not None, lock=self._runtime.lock())
-        self._lock = self._runtime.lock()
+        self._lock = self._sender.lock
         """For the batches that records are added to, and so that all threads use one producer id."""
         self._delivery_lock = FairLock(self._runtime)
         """Held until a broker has answered, and taken before `_lock`, so that others may go on sending meanwhile."""

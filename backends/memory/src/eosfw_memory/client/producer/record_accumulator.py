@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from eosfw.errors import EosfwError, RecordTooLargeError
@@ -52,13 +53,21 @@ class ClosedBatch(NamedTuple):
 class PartitionAccumulator:
     """The undelivered records of one producer for one partition, in the order of sending.
 
-    The queue that the Java client's `RecordAccumulator` has for one partition.
+    The queue that the Java client's `RecordAccumulator` has for one partition. Whoever adds records or closes a batch
+    holds `lock`, which numbers them; the thread that delivers takes it here to give other batches other numbers.
     """
 
     def __init__(
-        self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int, *, transactional: bool
+        self,
+        where: TopicPartition,
+        producer: ProducerIdAndEpoch,
+        max_bytes: int,
+        *,
+        transactional: bool,
+        lock: AbstractContextManager[object],
     ) -> None:
         self.where = where
+        self._lock = lock
         self.closed_batches: deque[ClosedBatch] = deque()
         self.outcome_unknown = False
         """Whether an attempt to deliver the first batch may have stored it although its broker did not say so."""
@@ -184,6 +193,7 @@ class PartitionAccumulator:
             return False
         columns = decode_records(whole.data, header_at(whole.data, 0))
         self._batch_bytes = min(self._batch_bytes, len(whole.data) // 2)
+        # Those that other threads add come in at the other end.
         self.closed_batches.popleft()
         for start, end in ((half, len(columns)), (0, half)):
             sequence = (whole.base_sequence + start) & MAX_SEQUENCE
@@ -200,12 +210,14 @@ class PartitionAccumulator:
 
     def fail_first(self, why: EosfwError) -> None:
         """Call the callbacks of the first batch, which was refused; in a transaction it keeps its sequence numbers."""
-        lost = self.closed_batches.popleft()
-        if self._transactional:
-            # It may have arrived after all. Its numbers given to other records would have those taken for it, and lost.
-            self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
-        elif self._producer is not NO_PRODUCER:
-            self._renumber(lost.base_sequence)
+        with self._lock:
+            lost = self.closed_batches.popleft()
+            if self._transactional:
+                # It may have arrived after all. Its numbers given to other records would have those taken for it, and
+                # lost.
+                self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
+            elif self._producer is not NO_PRODUCER:
+                self._renumber(lost.base_sequence)
         for _, callback in lost.callbacks:
             _call_back(callback, None, why)
 
@@ -227,12 +239,12 @@ class PartitionAccumulator:
 
     def discard(self, why: EosfwError) -> None:
         """Discard undelivered records; their sequence numbers go to the records sent next."""
-        self.close_batch()
-        if not self.closed_batches:
-            return
-        dropped = tuple(self.closed_batches)
-        self.closed_batches.clear()
-        self._next_sequence = dropped[0].base_sequence
+        with self._lock:
+            self.close_batch()
+            dropped = tuple(self.closed_batches)
+            self.closed_batches.clear()
+            if dropped:
+                self._next_sequence = dropped[0].base_sequence
         for batch in dropped:
             for _, callback in batch.callbacks:
                 _call_back(callback, None, why)

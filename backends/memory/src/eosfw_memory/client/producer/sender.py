@@ -55,6 +55,8 @@ class Sender:
         self._transaction_manager = transaction_manager
         self._transactional_id = None if transaction_manager is None else transaction_manager.transactional_id
         self._max_bytes, self._acks = max_bytes, acks
+        self.lock = metadata.runtime.lock()
+        """For the batches that records are added to: whoever adds some holds it."""
         self._accumulators: dict[TopicPartition, PartitionAccumulator] = {}
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
@@ -64,7 +66,11 @@ class Sender:
         found = self._accumulators.get(where)
         if found is None:
             found = self._accumulators[where] = PartitionAccumulator(
-                where, self.producer, self._max_bytes, transactional=self._transaction_manager is not None
+                where,
+                self.producer,
+                self._max_bytes,
+                transactional=self._transaction_manager is not None,
+                lock=self.lock,
             )
         self.waiting[where] = found
         return found
