@@ -21,7 +21,7 @@ from eosfw.errors import (
     UnknownTopicOrPartitionError,
 )
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.protocols import NewTopic
+from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.producer import record_accumulator
@@ -144,6 +144,41 @@ def test_a_producer_writes_to_a_topic_that_was_created_again_with_fewer_partitio
     producer.commit_transaction(WAIT)
 
     assert len(direct.values(topic)) == 40
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+@pytest.mark.parametrize("what", ["records", "offsets"])
+def test_a_transaction_of_version_1_fails_at_once_when_its_topic_is_deleted(transport: str, what: str) -> None:
+    """The coordinator says that it does not know the topic, which passes only where that is new."""
+    cluster = EmbeddedCluster.start({"auto.create.topics.enable": "false"}, RUNTIME)
+    given = {
+        "bootstrap.servers": cluster.bootstrap_servers,
+        "eosfw.transport": transport,
+        "eosfw.transaction.version": "1",
+    }
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    topic, producer = lab.topic(), lab.producer()
+    commit(producer, topic, b"before")
+    lab.admin.delete_topics([topic])
+
+    def write() -> None:
+        if what == "offsets":
+            producer.send_offsets({TopicPartition(topic, 0): 1}, ConsumerGroupMetadata(lab.group()), WAIT)
+        producer.send(record(topic, b"behind"))
+        producer.commit_transaction(WAIT)
+
+    began = RUNTIME.now()
+    producer.begin_transaction()
+    with pytest.raises(UnknownTopicOrPartitionError):
+        write()
+
+    assert RUNTIME.now() - began < WAIT / 2
+    producer.abort_transaction(WAIT)
+    kept = lab.topic()
+    commit(producer, kept, b"after")
+    assert lab.values(kept) == [b"after"]
+    lab.close()
+    cluster.close()
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])

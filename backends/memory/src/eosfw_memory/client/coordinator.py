@@ -40,6 +40,8 @@ class Coordinator:
     def ask(self, request: CoordinatorRequest, timer: RetryTimer) -> Any:
         """The answer of a coordinator that accepted the request; raise why there is none by the deadline."""
         what = f"{request.api.name} of {self._name} at {self._metadata.network.servers}"
+        # A coordinator may hear of a new topic later than other brokers. One that is unknown for longer is gone.
+        known_by = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
         while True:
             try:
                 channel = self._metadata.coordinator(self._key, timer, self._kind)
@@ -57,7 +59,8 @@ class Coordinator:
                 return answer
             if code in LOST_COORDINATOR:
                 self.forget()
-            if code not in RETRIABLE or not timer.backoff():
+            gone = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= known_by
+            if code not in RETRIABLE or gone or not timer.backoff():
                 raise error_for(code, request.errors, what)
 
     def forget(self) -> None:
