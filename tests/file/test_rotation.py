@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import shutil
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -16,68 +15,9 @@ from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 from eosfw_file import FileSourceConnector
-from eosfw_file.files.rotated_files import belongs_to_another, is_rotated, rotated_files
 
+from .rotating_log import Log
 from .task_harness import start, task_properties
-
-
-class Log:
-    """A log file whose lines are numbered, with the ways in which it is rotated."""
-
-    def __init__(self, folder):
-        self.path, self.lines, self._now = Path(folder) / "app.log", [], 0
-        self.create()
-
-    def create(self):
-        self.path.touch()
-        self.tick(self.path)
-
-    def tick(self, path):
-        """Let time pass between two changes, more than the clock of a file system may take for one moment."""
-        self._now += 10_000_000
-        os.utime(path, ns=(self._now, self._now))
-
-    def write(self, count, end=b"\n"):
-        with self.path.open("ab") as file:
-            for _ in range(count):
-                # Each is longer than the one before: within a tick of the clock only its size tells another file.
-                self.lines.append(b"line %07d %s" % (len(self.lines), b"." * len(self.lines)))
-                file.write(self.lines[-1] + end)
-        self.tick(self.path)
-
-    def shift(self):
-        """Give each rotated file the next number."""
-        for number in range(9, 0, -1):
-            for suffix in ("", ".gz"):
-                if (old := self.numbered(number, suffix)).exists():
-                    old.rename(self.numbered(number + 1, suffix))
-
-    def numbered(self, number, suffix=""):
-        return self.path.with_name(f"app.log.{number}{suffix}")
-
-    def rename(self, *, create=True):
-        self.shift()
-        self.path.rename(self.numbered(1))
-        if create:
-            self.create()
-
-    def copy_and_truncate(self):
-        self.shift()
-        shutil.copy(self.path, self.numbered(1))
-        self.tick(self.numbered(1))
-        os.truncate(self.path, 0)
-        self.tick(self.path)
-
-    def pack(self):
-        """Pack the youngest rotated file, as gzip does."""
-        for number in range(1, 10):
-            if (plain := self.numbered(number)).exists():
-                status = plain.stat()
-                packed = self.numbered(number, ".gz")
-                packed.write_bytes(gzip.compress(plain.read_bytes()))
-                os.utime(packed, ns=(status.st_atime_ns, status.st_mtime_ns))
-                plain.unlink()
-                return
 
 
 class Reading:
@@ -374,41 +314,6 @@ def test_whatever_happens_to_a_log_file_each_line_is_read_once(steps):
         reading.poll()
 
         assert reading.values == log.lines
-
-
-@pytest.mark.parametrize(
-    ("name", "rotated"),
-    [
-        ("app.log.1", True),
-        ("app.log.12.gz", True),
-        ("app.log-20261125", True),
-        ("app.log-20261125.zst", True),
-        ("app.log.2026-11-25T10:00", True),
-        ("app-2026-11-25.log", True),
-        ("app.2026-11-25.3.log.gz", True),
-        ("app.log.old", True),
-        ("app.log", False),
-        ("app-errors.log", False),
-        ("app.log.swp", False),
-        ("app2.log", False),
-        ("app.log.gz", False),
-        ("other.log.1", False),
-    ],
-)
-def test_rotated_files_are_known_by_a_number_or_a_date(name, rotated):
-    """FIL-11."""
-    assert is_rotated(name, "app.log") is rotated
-    assert belongs_to_another(name, {"app.log", name}) is rotated
-
-
-def test_of_files_that_changed_in_one_tick_the_greater_number_is_the_older(tmp_path):
-    """FIL-11: some file systems count in milliseconds."""
-    names = ["app.log.10.gz", "app.log.9", "app.log.1", "app.log-20260101", "app.log-20260102"]
-    for name in names:
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, ns=(0, 0))
-
-    assert [os.path.basename(path) for path, *_ in rotated_files(str(tmp_path / "app.log"))] == names
 
 
 def test_files_that_one_was_rotated_to_are_not_read_for_themselves(log):

@@ -9,7 +9,11 @@ import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Delay, Fault
 from pytest_eos.contracts.backends.harness import BackendHarness
+
+RUNTIME = ThreadRuntime()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,15 @@ class Reached:
         return MemoryBackend.connect({**message, **properties}, runtime)
 
 
+def counted(cluster: EmbeddedCluster, request: str) -> Fault:
+    """Fires at every request of a kind, and changes nothing."""
+    return cluster.faults.add(Delay(request, seconds=0.0, times=1_000))
+
+
 @pytest.fixture
 def runtime() -> Runtime:
     """Real threads, the real clock."""
-    return ThreadRuntime()
+    return RUNTIME
 
 
 WAYS = {"direct": ("embedded", "direct"), "socket": ("embedded", "socket"), "kafka": ("real_kafka", "auto")}
@@ -46,5 +55,30 @@ def cluster(request: pytest.FixtureRequest) -> Reached:
 def lab(cluster: Reached, runtime: Runtime) -> Iterator[BackendHarness]:
     """A `BackendHarness` that is closed after the test."""
     lab = BackendHarness(cluster.backend(runtime), runtime)
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def own() -> Iterator[EmbeddedCluster]:
+    """A cluster of one test, for faults that name no client."""
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def direct(own: EmbeddedCluster) -> Iterator[BackendHarness]:
+    """The client of that cluster."""
+    lab = BackendHarness(MemoryBackend.connect({"bootstrap.servers": own.bootstrap_servers}, RUNTIME), RUNTIME)
+    yield lab
+    lab.close()
+
+
+@pytest.fixture(params=["direct", "socket"])
+def by_transport(own: EmbeddedCluster, request: pytest.FixtureRequest) -> Iterator[BackendHarness]:
+    """The client on each transport in turn."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": request.param}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
     yield lab
     lab.close()

@@ -11,9 +11,7 @@ import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError
 from eosfw_postgres import copy_text
-from eosfw_postgres.pgoutput import Column, Relation
 from eosfw_postgres.replication import changes
-from eosfw_postgres.snapshot_progress import SnapshotProgress, VisibleTransactions
 
 from .reading import reading
 from .replica import replica, table_rows
@@ -22,6 +20,21 @@ from .replica import replica, table_rows
 @pytest.fixture
 def properties(postgres_server):
     return postgres_server.properties | {"poll.interval.ms": 20, "max.batch.size": 3}
+
+
+def numbered(session, table, last):
+    """A table of the numbers from 1 on."""
+    session.execute(f"CREATE TABLE {table} (id int PRIMARY KEY)")
+    session.execute(f"INSERT INTO {table} SELECT generate_series(1, {last})")
+
+
+def numbers(records):
+    """The table and the number of each record."""
+    return [(topic.removeprefix("pg.public."), key["id"]) for topic, key, _ in records]
+
+
+ITEMS = [("items", number) for number in range(1, 6)]
+"""What `numbers` gives of the table `items` with five."""
 
 
 def test_rows_come_before_changes(properties, session):
@@ -44,8 +57,7 @@ def test_rows_come_before_changes(properties, session):
 
 def test_rows_alone_are_read_where_that_is_asked_for(properties, session):
     """PGC-10: snapshot.mode=initial_only."""
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    session.execute("INSERT INTO orders VALUES (1)")
+    numbered(session, "orders", 1)
     with reading(properties | {"snapshot.mode": "initial_only"}) as task:
         task.until(1)
         session.execute("INSERT INTO orders VALUES (2)")
@@ -143,10 +155,8 @@ def test_new_rows_come_beside_those_that_were_read_whatever_the_stream_calls_the
 
 def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, session):
     """PGC-11: to a snapshot that is older it looks empty, and the stream says nothing of its rows."""
-    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    for table in ("items", "orders"):
-        session.execute(f"INSERT INTO {table} SELECT generate_series(1, 5)")
+    numbered(session, "items", 5)
+    numbered(session, "orders", 5)
     with reading(properties) as task:
         task.until(3)
         session.execute("ALTER TABLE orders ALTER COLUMN id TYPE bigint")
@@ -156,21 +166,17 @@ def test_a_table_that_is_rewritten_before_its_turn_is_read_whole(properties, ses
             task.until_drained()
         records = task.until_drained()
 
-    assert [(topic, key["id"]) for topic, key, _ in records] == [
-        (f"pg.public.{table}", number) for table in ("items", "orders") for number in range(1, 6)
-    ]
+    assert numbers(records) == [*ITEMS, *(("orders", number) for number in range(1, 6))]
 
 
 @pytest.mark.parametrize(
     ("change", "rest"),
-    [("DROP TABLE orders", []), ("ALTER TABLE orders RENAME TO purchases", [("pg.public.purchases", 1)])],
+    [("DROP TABLE orders", []), ("ALTER TABLE orders RENAME TO purchases", [("purchases", 1)])],
 )
 def test_a_table_that_is_gone_before_its_turn_fails_no_task(properties, session, change, rest):
     """PGC-11: the tables of the database are looked up anew."""
-    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
-    session.execute("INSERT INTO items SELECT generate_series(1, 5)")
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    session.execute("INSERT INTO orders VALUES (1)")
+    numbered(session, "items", 5)
+    numbered(session, "orders", 1)
     with reading(properties) as task:
         task.until(3)
         session.execute(change)
@@ -178,18 +184,13 @@ def test_a_table_that_is_gone_before_its_turn_fails_no_task(properties, session,
             task.until_drained()
         records = task.until_drained()
 
-    assert [(topic, key["id"]) for topic, key, _ in records] == [
-        *(("pg.public.items", number) for number in range(1, 6)),
-        *rest,
-    ]
+    assert numbers(records) == [*ITEMS, *rest]
 
 
 def test_a_table_that_is_locked_is_reported_and_asked_for_again(properties, session, postgres_server):
     """PGC-10: a task that waits for it could not be stopped."""
-    session.execute("CREATE TABLE items (id int PRIMARY KEY)")
-    session.execute("INSERT INTO items SELECT generate_series(1, 5)")
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    session.execute("INSERT INTO orders VALUES (1)")
+    numbered(session, "items", 5)
+    numbered(session, "orders", 1)
     with reading(properties) as task, postgres_server.connect() as other:
         task.until(5)
         other.execute("SET idle_in_transaction_session_timeout = '60s'")  # else a failure would wait for ever
@@ -200,10 +201,7 @@ def test_a_table_that_is_locked_is_reported_and_asked_for_again(properties, sess
                     task.until_drained()
         task.until_drained()
 
-    assert [(topic, key["id"]) for topic, key, _ in task.records] == [
-        *(("pg.public.items", number) for number in range(1, 6)),
-        ("pg.public.orders", 1),
-    ]
+    assert numbers(task.records) == [*ITEMS, ("orders", 1)]
 
 
 def test_a_change_of_a_table_waits_for_its_snapshot_and_keeps_nobody_waiting(properties, session, postgres_server):
@@ -347,8 +345,7 @@ def transaction(postgres_server):
 
 def test_a_slot_that_waits_for_a_transaction_is_reported_and_asked_for_again(properties, session, transaction):
     """PGC-11: the server makes it once the transactions that run have ended; a task that waits cannot be stopped."""
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    session.execute("INSERT INTO orders VALUES (1)")
+    numbered(session, "orders", 1)
     with reading(properties) as task:
         for _ in range(2):
             with pytest.raises(RetriableError, match="'debezium' is made once the transactions"):
@@ -368,8 +365,7 @@ def test_a_task_that_stops_gives_up_the_slot_that_it_makes(properties, session, 
 
 def test_a_task_makes_the_slot_anew_that_an_older_one_was_about_to_make(properties, session, transaction):
     """PGC-05: a snapshot without a slot would have to be read again as a whole."""
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    session.execute("INSERT INTO orders VALUES (1)")
+    numbered(session, "orders", 1)
     with reading(properties) as old, reading(properties) as new:
         for task in (old, new):
             with pytest.raises(RetriableError, match="is made once"):
@@ -383,37 +379,3 @@ def test_a_task_makes_the_slot_anew_that_an_older_one_was_about_to_make(properti
         assert new.offset["lsn"]
         session.execute("INSERT INTO orders VALUES (2)")
         assert len(new.until_drained()) == 2
-
-
-@pytest.mark.parametrize(("xid", "shown"), [(99, 1), (100, 0), (101, 1), (102, 0), (103, 1), (104, 0), (2**32 - 1, 1)])
-def test_a_snapshot_shows_what_was_committed_before_it(xid, shown):
-    """PGC-11: the stream tells 32 bits of an id that has 64."""
-    for epoch in (0, 2**32, 7 * 2**32):
-        low, high, running = (epoch + number for number in (100, 104, 102))
-        snapshot = VisibleTransactions(f"{low}:{high}:{low},{running}")
-        if epoch or xid < 2**31:
-            assert snapshot.shows(xid) == shown
-
-
-def test_the_progress_survives_the_offsets_topic():
-    """PGC-11: it is a text in the source offset."""
-    relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
-    progress = SnapshotProgress().with_snapshot(VisibleTransactions("5:5:"), 1, 9).at(relation, ("10",))
-    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12).at(relation, None)
-
-    again = SnapshotProgress.of(progress.text())
-
-    assert again == progress
-    assert [again.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]
-
-
-def test_attempts_that_read_nothing_leave_nothing_in_the_offset():
-    """PGC-11: or it would grow for as long as a table keeps the snapshot waiting."""
-    relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
-    nothing, some, more, last = (VisibleTransactions(f"{number}:{number}:") for number in (5, 6, 7, 8))
-
-    progress = SnapshotProgress().with_snapshot(nothing, 1, 9).with_snapshot(some, 2, 10).at(relation, ("10",))
-    progress = progress.with_snapshot(more, 3, 11).with_snapshot(last, 4, 12).at(relation, None)
-
-    assert progress.snapshots == (some, last)
-    assert [progress.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]

@@ -12,7 +12,7 @@ from eosfw.observe import Announcer
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
-from eosfw_rest.authentication import password_line
+from eosfw_rest.authentication import password_line, token_line
 from eosfw_rest.server import ConnectRestServer
 
 from .in_memory_herder import InMemoryHerder
@@ -116,3 +116,12 @@ def worker_herder(
         undo.callback(herder.stop, 2.0)
         herder.start()
         yield rest.url.removeprefix("http://"), herder
+
+
+@pytest.fixture
+def guarded(started: Callable[..., ConnectRestServer], tmp_path: Path) -> tuple[str, str]:
+    """A REST interface with one user and one token: its address and the token."""
+    token, line = token_line("ci")
+    (tmp_path / "credentials").write_text(f"{password_line('alice', 'correct horse')}\n# of the CI\n{line}\n")
+    server = started(rest_authentication_file=str(tmp_path / "credentials"))
+    return server.url.removeprefix("http://"), token

@@ -7,7 +7,8 @@ from typing import Any
 TEMPLATE = """\
 import pytest
 from tests.pytest_eos import broken, broken_offsets, broken_promises as bad, broken_record_parts as parts
-from tests.pytest_eos import broken_resumption as resuming, broken_sources as sources, leaking
+from tests.pytest_eos import broken_resumption as resuming, broken_sources as sources, broken_worker_plugins as plugins
+from tests.pytest_eos import leaking
 from tests.pytest_eos.counter import CounterConnector
 from pytest_eos import contracts
 from eosfw.builtin.isolation import ReadCommitted
@@ -36,7 +37,7 @@ class TestIt(contracts.{contract}):
 
     @pytest.fixture
     def provided(self):
-        return contracts.ProvidedValues({provider}, bad.FixedValues.values)
+        return contracts.ProvidedValues({provider}, plugins.FixedValues.values)
 
     @pytest.fixture
     def rest_extension_class(self):
@@ -44,7 +45,7 @@ class TestIt(contracts.{contract}):
 
     @pytest.fixture
     def reported(self):
-        return contracts.ReportedMetrics({reporter}, lambda: bad.REPORTED)
+        return contracts.ReportedMetrics({reporter}, lambda: plugins.REPORTED)
 
     @pytest.fixture
     def judged(self):
@@ -72,10 +73,10 @@ SOUND = {
     "reader": "ReadCommitted",
     "fencer": "None",
     "backend": "broken.Through",
-    "provider": "bad.FixedValues",
-    "extension": "bad.Ping",
-    "reporter": "bad.Remembers",
-    "policy": "bad.LingerAlone",
+    "provider": "plugins.FixedValues",
+    "extension": "plugins.Ping",
+    "reporter": "plugins.Remembers",
+    "policy": "plugins.LingerAlone",
     "converter": "parts.Digits",
     "header_converter": "parts.TypedHeaders",
     "transformation": "parts.UpperCase",

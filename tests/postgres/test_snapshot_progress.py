@@ -1,0 +1,42 @@
+"""The progress of a snapshot says which changes of its rows are news."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw_postgres.pgoutput import Column, Relation
+from eosfw_postgres.snapshot_progress import SnapshotProgress, VisibleTransactions
+
+
+@pytest.mark.parametrize(("xid", "shown"), [(99, 1), (100, 0), (101, 1), (102, 0), (103, 1), (104, 0), (2**32 - 1, 1)])
+def test_a_snapshot_shows_what_was_committed_before_it(xid, shown):
+    """PGC-11: the stream tells 32 bits of an id that has 64."""
+    for epoch in (0, 2**32, 7 * 2**32):
+        low, high, running = (epoch + number for number in (100, 104, 102))
+        snapshot = VisibleTransactions(f"{low}:{high}:{low},{running}")
+        if epoch or xid < 2**31:
+            assert snapshot.shows(xid) == shown
+
+
+def test_the_progress_survives_the_offsets_topic():
+    """PGC-11: it is a text in the source offset."""
+    relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
+    progress = SnapshotProgress().with_snapshot(VisibleTransactions("5:5:"), 1, 9).at(relation, ("10",))
+    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12).at(relation, None)
+
+    again = SnapshotProgress.of(progress.text())
+
+    assert again == progress
+    assert [again.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]
+
+
+def test_attempts_that_read_nothing_leave_nothing_in_the_offset():
+    """PGC-11: or it would grow for as long as a table keeps the snapshot waiting."""
+    relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
+    nothing, some, more, last = (VisibleTransactions(f"{number}:{number}:") for number in (5, 6, 7, 8))
+
+    progress = SnapshotProgress().with_snapshot(nothing, 1, 9).with_snapshot(some, 2, 10).at(relation, ("10",))
+    progress = progress.with_snapshot(more, 3, 11).with_snapshot(last, 4, 12).at(relation, None)
+
+    assert progress.snapshots == (some, last)
+    assert [progress.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]
