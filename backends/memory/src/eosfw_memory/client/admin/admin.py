@@ -212,26 +212,18 @@ class MemoryAdmin:
     # --- topics
 
     def _create(self, topics: Sequence[NewTopic], timer: RetryTimer) -> None:
-        wanted = [
-            Fields(
-                name=topic.name,
-                num_partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignments=(),
-                configs=[Fields(name=name, value=value) for name, value in topic.config.items()],
-            )
-            for topic in topics
-        ]
-        request = Fields(topics=wanted, timeout=milliseconds(timer.remaining()), validate_only=False)
-        while True:
+        """Create topics; those that are refused for a moment are asked for again, without those that are there."""
+        left = [_creatable(topic) for topic in topics]
+        while left:
+            request = Fields(topics=left, timeout=milliseconds(timer.remaining()), validate_only=False)
             answer = self._write(CREATE_TOPICS, request, "create topics", timer)
-            failed = [each for each in answer["topics"] if each["error_code"] != Code.NONE]
-            if not failed:
-                return
-            code = failed[0]["error_code"]
-            if code not in RETRIABLE or not timer.backoff():
-                what = self._what(f"create topic {failed[0]['name']!r}")
-                raise error_for(code, ADMIN, what, failed[0].get("error_message"))
+            failed = {each["name"]: each for each in answer["topics"] if each["error_code"] != Code.NONE}
+            left = [topic for topic in left if topic.name in failed]
+            lasting = [each for each in failed.values() if each["error_code"] not in RETRIABLE]
+            if lasting or (left and not timer.backoff()):
+                why = (lasting or [*failed.values()])[0]
+                what = self._what(f"create topic {why['name']!r}")
+                raise error_for(why["error_code"], ADMIN, what, why.get("error_message"))
 
     @needs("topic", "Describe")
     def _await_leaders(self, created: Sequence[NewTopic], timer: RetryTimer) -> None:
@@ -326,6 +318,16 @@ class MemoryAdmin:
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._metadata.network.servers}"
+
+
+def _creatable(topic: NewTopic) -> Fields:
+    return Fields(
+        name=topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        assignments=(),
+        configs=[Fields(name=name, value=value) for name, value in topic.config.items()],
+    )
 
 
 def _list_offsets(times: Mapping[TopicPartition, int], isolation_level: int) -> Fields:
