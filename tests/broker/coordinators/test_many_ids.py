@@ -175,5 +175,5 @@ def test_a_change_too_large_for_the_log_is_refused_alone():
     for each in changes:
         log.append(each.transactional_id, each, NOW)
 
-    assert refused.value.code is Code.COORDINATOR_NOT_AVAILABLE
+    assert refused.value.code is Code.UNKNOWN_SERVER_ERROR
     assert list(logged(broker)) == [each.transactional_id for each in changes]

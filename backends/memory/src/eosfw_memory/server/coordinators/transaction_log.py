@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.codes import KafkaError
+from eosfw_memory.server.coordinators.append_error import append_error_code
 from eosfw_memory.server.coordinators.coordinator_snapshot import TransactionChange
 from eosfw_memory.server.coordinators.log_partition import partition_for
 from eosfw_memory.server.coordinators.transaction_log_records import (
@@ -61,7 +62,7 @@ class TransactionStateTopic:
 
 def not_written(why: KafkaError) -> KafkaError:
     """The error for a request whose change the transaction log refuses."""
-    return KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}")
+    return KafkaError(append_error_code(why.code), f"transaction log: {why}")
 
 
 def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.append_error import append_error_code
 from eosfw_memory.server.coordinators.log_partition import partition_for
 from eosfw_memory.storage.log.producer_state import Origin
 from eosfw_memory.storage.records.batch import NO_PRODUCER_ID, BatchHeader, read_header
@@ -39,7 +40,7 @@ class GroupLogMarker(NamedTuple):
 
 
 _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
-"""Errors that the producer caused; any other failure of the log is CoordinatorNotAvailable."""
+"""Errors that the producer caused."""
 
 
 class OffsetsTopic:
@@ -58,7 +59,7 @@ class OffsetsTopic:
     ) -> int:
         """Write records about one group, all or none, as a part of a producer's transaction if one is given.
 
-        Gives the offset of the first. Raises CoordinatorNotAvailable, or what the producer did wrong.
+        Gives the offset of the first. Raises CoordinatorNotAvailable, that they are too many, or what the producer did.
         """
         partition = self._topic().partitions[self.partition_of(group_id)]
         keys, values = [key for key, _ in records], [value for _, value in records]
@@ -95,7 +96,7 @@ class OffsetsTopic:
 
 def not_written(why: KafkaError) -> KafkaError:
     """The error for a request whose records the log refuses."""
-    code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
+    code = why.code if why.code in _PASSED_ON else append_error_code(why.code)
     return KafkaError(code, f"group offsets: {why}")
 
 
