@@ -28,6 +28,19 @@ from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, BackendHarness
 
 EOSFW = (sys.executable, "-c", "from eosfw.cli.entry import main; main()")
+WORKER_GROUP = """
+[cluster]
+backend = "memory"
+"bootstrap.servers" = "{servers}"
+
+[worker]
+"group.id" = "kills"
+"key.converter" = "json"
+"key.converter.schemas.enable" = false
+"value.converter" = "json"
+"value.converter.schemas.enable" = false
+"""
+"""The beginning of a pipeline file whose worker writes JSON."""
 STALL = 60.0
 """Seconds in which records must come, whatever was killed; far longer than any restart takes."""
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copy
 
 import pytest
 from tests.cli.invocation import Ended, invoke
@@ -19,8 +18,8 @@ from tests.cli.rest_worker import RestWorker
 
 from eosfw.cli.parsing import command_plugins
 from eosfw.concurrency import ThreadRuntime
+from installation import install
 
-METADATA = "Metadata-Version: 2.1\nName: testkit\nVersion: 9.9\n"
 DOORS = """[eosfw]
 testkit = testkit
 broken = testkit_that_is_not_there
@@ -77,7 +76,7 @@ Start = Callable[..., Running]
 @pytest.fixture
 def kit(tmp_path: Path) -> Path:
     """The folder in which the test kit is installed."""
-    return _install(tmp_path / "site")
+    return install(tmp_path / "site", "testkit", DOORS, "9.9", module=Path(__file__).with_name("testkit.py"))
 
 
 @pytest.fixture
@@ -181,15 +180,6 @@ def _forget_commands() -> None:
     """A process looks for its commands once, since what is installed does not change meanwhile."""
     command_plugins.command_entry_points.cache_clear()
     command_plugins.load_command.cache_clear()
-
-
-def _install(site: Path) -> Path:
-    info = site / "testkit-9.9.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(METADATA)
-    (info / "entry_points.txt").write_text(DOORS)
-    copy(Path(__file__).parent / "testkit.py", site)
-    return site
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Finished, in_this_process
 
+import installation
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
 from eosfw.protocols import NewTopic
@@ -37,10 +38,7 @@ def install(site) -> Callable[..., None]:
     """Install a distribution `acme` with one module."""
 
     def put(module: str = "", installed_entry_points: str = ENTRY_POINTS) -> None:
-        info = site / "acme-1.0.dist-info"
-        info.mkdir()
-        (info / "entry_points.txt").write_text(installed_entry_points)
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+        installation.install(site, "acme", installed_entry_points)
         (site / "acme_plugin.py").write_text(module)
 
     return put

@@ -19,6 +19,7 @@ from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.storage.records.codec import encode_batch
+from installation import install
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
@@ -307,11 +308,7 @@ def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder in which a distribution with the fencer `recording` is installed."""
-    site = tmp_path / "site"
-    info = site / "recording-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recording\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[eosfw]\nrecording = recording_fencer\n")
+    site = install(tmp_path / "site", "recording", "[eosfw]\nrecording = recording_fencer\n")
     (site / "recording_fencer.py").write_text(RECORDING)
     return site
 

@@ -18,6 +18,7 @@ from tests.docs.commands_run_elsewhere import COMMANDS_RUN_ELSEWHERE, CommandRun
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal, typed
 
+from installation import install
 from ports import free_port
 
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql|properties))\n")
@@ -134,15 +135,11 @@ class Reader:
     def _install(self) -> None:
         """Do what an editable installation amounts to: a path, the metadata of entry points."""
         project = tomllib.loads((self._folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        info = self._folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-        info.mkdir()
-        name, version = project["name"], project["version"]
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         points = [
             f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in members.items())
             for group, members in project.get("entry-points", {}).items()
         ]
-        (info / "entry_points.txt").write_text("".join(points))
+        install(self._folder, project["name"], "".join(points), project["version"])
         path = [str(self._folder), str(self._folder / "src"), os.environ.get("PYTHONPATH", "")]
         self._terminal.environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 

@@ -73,3 +73,16 @@ def start(
 def read(file: Path | str, offsets: Offsets | None = None, **properties: str) -> list[bytes]:
     """All values that a fresh task gives now."""
     return start(file, offsets, **properties).values()
+
+
+def committed_polls(driven: Driven) -> tuple[list[bytes], dict[str, Mapping[str, Any]]]:
+    """Poll as a worker does that commits each poll; the values, and the offsets by file."""
+    values: list[bytes] = []
+    offsets: dict[str, Mapping[str, Any]] = {}
+    for _ in range(20):
+        polled = driven.task.poll() or []
+        for batch in polled if isinstance(polled, list) else [polled]:
+            values += batch.values
+            offsets[batch.source_partition["filename"]] = batch.source_offset
+        driven.task.commit()
+    return values, offsets

@@ -12,7 +12,7 @@ from eosfw_file import FileSourceConnector
 from eosfw_file.files.completed_files import CompletedFiles
 from eosfw_file.files.source_file import SourceFile
 
-from .task_harness import Context, start, task_properties
+from .task_harness import Context, committed_polls, start, task_properties
 
 
 def settings(tmp_path, action):
@@ -28,18 +28,6 @@ def write(tmp_path, name="a.txt", data=b"one\ntwo\n"):
     (tmp_path / "in").mkdir(exist_ok=True)
     (tmp_path / "in" / name).write_bytes(data)
     return tmp_path / "in" / name
-
-
-def committed_polls(driven):
-    """Poll as a worker does that commits each poll; the values, and the offsets by file."""
-    values, offsets = [], {}
-    for _ in range(20):
-        polled = driven.task.poll() or []
-        for batch in polled if isinstance(polled, list) else [polled]:
-            values += batch.values
-            offsets[batch.source_partition["filename"]] = batch.source_offset
-        driven.task.commit()
-    return values, offsets
 
 
 def files_of(folder):

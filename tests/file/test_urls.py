@@ -15,7 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError
 from eosfw_file import FileSourceConnector
 
-from .task_harness import start, task_properties
+from .task_harness import committed_polls, start, task_properties
 
 LINES = b"".join(b"line %06d\n" % number for number in range(3000))
 
@@ -31,17 +31,6 @@ def memory():
 
 def write(memory, path, data):
     memory.pipe_file(path, data)
-
-
-def committed_polls(driven):
-    values, offsets = [], {}
-    for _ in range(20):
-        polled = driven.task.poll() or []
-        for batch in polled if isinstance(polled, list) else [polled]:
-            values += batch.values
-            offsets[batch.source_partition["filename"]] = batch.source_offset
-        driven.task.commit()
-    return values, offsets
 
 
 @pytest.mark.parametrize(

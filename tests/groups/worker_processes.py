@@ -17,6 +17,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
+from installation import install
 from ports import free_port
 
 WITHIN = 90.0
@@ -28,17 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "offset.storage.partitions": "5",
     **{f"{kind}.storage.replication.factor": "1" for kind in ("offset", "config", "status")},
 }
-_METADATA = "Metadata-Version: 2.1\nName: paced\nVersion: 1\n"
-
-
-def install(site: Path) -> Path:
-    """A folder for PYTHONPATH with the connector `paced`."""
-    info = site / "paced-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(_METADATA)
-    (info / "entry_points.txt").write_text("[eosfw]\npaced = paced_connector\n")
-    shutil.copy(Path(__file__).parent / "paced_connector.py", site)
-    return site
+PACED = Path(__file__).with_name("paced_connector.py")
 
 
 class WorkerProcess:
@@ -91,7 +82,7 @@ class WorkerGroup:
         self.servers, self.group, self._folder, self._backend = bootstrap_servers, group, folder, backend
         own = {"bootstrap.servers": bootstrap_servers, "group.id": group}
         self._properties = {**SETTINGS, **own, **{name.replace("_", "."): text for name, text in changed.items()}}
-        self._site = install(folder / "site")
+        self._site = install(folder / "site", "paced", "[eosfw]\npaced = paced_connector\n", module=PACED)
         self.workers: list[WorkerProcess] = []
 
     def add(self, count: int = 1) -> None:

@@ -12,21 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kills import EmbeddedBroker, Load, kill_at_random, worker_under_load
+from kills import WORKER_GROUP, EmbeddedBroker, Load, kill_at_random, worker_under_load
 from ports import free_port
 
-PIPELINE = """
-[cluster]
-backend = "memory"
-"bootstrap.servers" = "{servers}"
-
-[worker]
-"group.id" = "kills"
-"key.converter" = "json"
-"key.converter.schemas.enable" = false
-"value.converter" = "json"
-"value.converter.schemas.enable" = false
-"""
 CONNECTOR = """
 [connectors.{name}]
 "connector.class" = "http"
@@ -108,7 +96,7 @@ def test_killed_workers_apis_and_brokers_lose_and_repeat_nothing(broker, tmp_pat
         for name, (paging, more) in CONNECTORS.items()
     ]
     file = tmp_path / "kills.toml"
-    file.write_text(PIPELINE.format(servers=broker.servers) + "".join(sections))
+    file.write_text(WORKER_GROUP.format(servers=broker.servers) + "".join(sections))
     victims, rng = [api, broker], random.Random(rounds)
     with closing(api), worker_under_load(file, Load(growth, OSError)) as running:
         kill_at_random([*victims, running], rounds, rng, lambda: broker.committed(*CONNECTORS), running)

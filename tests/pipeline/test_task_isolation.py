@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import pytest
@@ -23,25 +22,18 @@ from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 from eosfw.runtime import TaskState
 from eosfw.runtime.hosting import subprocess_host
+from installation import install
 
 HOUR = str(3_600_000)
 UNTIL = 40
 
 
-def install(site: Path) -> Path:
-    """A folder with the connector `perilous`, as `pip install --target` leaves one."""
-    info = site / "perilous-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: perilous\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[eosfw]\nperilous = perilous_connector\n")
-    copy(Path(__file__).parent / "perilous_connector.py", site)
-    return site
-
-
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
     """What is installed, with the connector in a folder that only `sys.path` of this process knows."""
-    monkeypatch.syspath_prepend(install(tmp_path / "site"))
+    module = Path(__file__).with_name("perilous_connector.py")
+    site = install(tmp_path / "site", "perilous", "[eosfw]\nperilous = perilous_connector\n", module=module)
+    monkeypatch.syspath_prepend(site)
     yield load_plugins()
     sys.modules.pop("perilous_connector", None)
 

@@ -11,22 +11,14 @@ import psycopg
 import pytest
 
 from eosfw_postgres.replication.slot import parse_lsn
-from kills import EmbeddedBroker, Load, await_growth, kill_at_random, worker_under_load
+from kills import WORKER_GROUP, EmbeddedBroker, Load, await_growth, kill_at_random, worker_under_load
 
 from .replica import Replica, table_rows
 
 TOPIC, PARTITIONS = "pg.public.orders", 3
-PIPELINE = """
-[cluster]
-backend = "memory"
-"bootstrap.servers" = "{servers}"
-
-[worker]
-"group.id" = "kills"
-"key.converter" = "json"
-"key.converter.schemas.enable" = false
-"value.converter" = "json"
-"value.converter.schemas.enable" = false
+PIPELINE = (
+    WORKER_GROUP
+    + """\
 "header.converter" = "simple"
 
 [connectors.pg]
@@ -41,6 +33,7 @@ backend = "memory"
 "incremental.snapshot.chunk.size" = 50
 "eosfw.identity" = "none"
 """
+)
 STATEMENTS = (
     "INSERT INTO orders VALUES (%(one)s, 1) ON CONFLICT (id) DO UPDATE SET n = orders.n + 1",
     "UPDATE orders SET n = n + 1 WHERE id BETWEEN %(one)s AND %(one)s + 20",

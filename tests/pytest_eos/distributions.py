@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import installation
+
 
 @pytest.fixture
 def installed_entry_point(tmp_path):
@@ -15,10 +17,7 @@ def installed_entry_point(tmp_path):
     site = tmp_path / "site"
 
     def install(distribution, module, text):
-        info = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[eosfw]\nentry = {module}\n")
+        installation.install(site, distribution, f"[eosfw]\nentry = {module}\n")
         (site / f"{module}.py").write_text(text)
 
         def python(*arguments):

@@ -13,24 +13,12 @@ import psutil
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from kills import EmbeddedBroker, Load, kill_at_random, worker_under_load
+from kills import WORKER_GROUP, EmbeddedBroker, Load, kill_at_random, worker_under_load
 
 from .reading import TAP
 
 STREAMS, BOUNDARIES = ("orders", "items"), ("poll", "connector")
 TOPICS = [f"{boundary}-{stream}" for boundary in BOUNDARIES for stream in STREAMS]
-PIPELINE = """
-[cluster]
-backend = "memory"
-"bootstrap.servers" = "{servers}"
-
-[worker]
-"group.id" = "kills"
-"key.converter" = "json"
-"key.converter.schemas.enable" = false
-"value.converter" = "json"
-"value.converter.schemas.enable" = false
-"""
 CONNECTOR = """
 [connectors.{boundary}]
 "connector.class" = "singer"
@@ -110,7 +98,7 @@ def test_killed_workers_brokers_and_taps_lose_and_repeat_nothing(broker, tmp_pat
     config = json.dumps({"rows": str(rows.path), "state_every": 5})
     command = f"{sys.executable} -I -S {program}"
     connectors = [CONNECTOR.format(boundary=one, command=command, config=config) for one in BOUNDARIES]
-    file.write_text("".join([PIPELINE.format(servers=broker.servers), *connectors]))
+    file.write_text("".join([WORKER_GROUP.format(servers=broker.servers), *connectors]))
     with worker_under_load(file, Load(rows, OSError)) as running:
         kill_at_random([Tap(program), broker, running], rounds, rng, lambda: broker.committed(*TOPICS), running)
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from builtin.golden.json_converter_cases import CONTAINERS, SAID, VALUES
+from builtin.golden.json_converter_cases import CONTAINERS, SAID, VALUES, Case
 from eosfw.data import (
     BOOLEAN,
     BYTES,
@@ -180,14 +180,6 @@ READ: tuple[tuple[Any, Any], ...] = (
         {"u": {"w": 5}},
     ),
 )  # fmt: skip
-
-
-class Case(NamedTuple):
-    """What is written with which properties."""
-
-    properties: dict[str, str]
-    schema: Schema
-    value: Any
 
 
 def cases() -> Iterator[Case]:

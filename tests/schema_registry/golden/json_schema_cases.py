@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from builtin.golden.json_converter_cases import CONTAINERS, SAID, VALUES
+from builtin.golden.json_converter_cases import CONTAINERS, SAID, VALUES, Case
 from eosfw.data import BYTES, DATE, FLOAT64, INT8, INT32, INT64, STRING, Schema, Type, array, decimal, map_of, struct
 
 PROPERTIES: tuple[dict[str, str], ...] = (
@@ -84,14 +84,6 @@ READ: tuple[tuple[Any, Any], ...] = (
     (True, 1),
 )  # fmt: skip
 """JSON Schemas of others, with what each describes."""
-
-
-class Case(NamedTuple):
-    """What is written with which properties."""
-
-    properties: dict[str, str]
-    schema: Schema
-    value: Any
 
 
 def cases() -> Iterator[Case]:

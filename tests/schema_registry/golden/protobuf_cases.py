@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from builtin.golden.json_converter_cases import CONTAINERS, VALUES
+from builtin.golden.json_converter_cases import CONTAINERS, VALUES, Case
 from eosfw.data import DATE, INT8, INT32, INT64, STRING, TIMESTAMP, Field, Schema, Type, array, map_of, struct
 
 PROPERTIES: tuple[dict[str, str], ...] = (
@@ -72,14 +72,6 @@ OWN: tuple[tuple[Schema, tuple[Any, ...]], ...] = (
     (struct({"a-b": INT32, "_c": STRING, "0d": struct({"e f": INT32}, name="x-y")}),
      ({"a-b": 1, "_c": "x", "0d": {"e f": 2}},)),
 )  # fmt: skip
-
-
-class Case(NamedTuple):
-    """What is written with which properties."""
-
-    properties: dict[str, str]
-    schema: Schema
-    value: Any
 
 
 def cases() -> Iterator[Case]:

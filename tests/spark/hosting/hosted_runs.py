@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from installation import install
 from spark_classes import java_options
 
 WITHIN = 600.0
@@ -25,17 +26,7 @@ SHORT = {
     "spark.executor.extraJavaOptions": java_options(),
 }
 """Settings with which Spark gives a frozen executor up within seconds, and starts another one as fast as it can."""
-_METADATA = "Metadata-Version: 2.1\nName: waiting\nVersion: 1\n"
-
-
-def install(site: Path) -> Path:
-    """A folder for PYTHONPATH with the connector `waiting`."""
-    info = site / "waiting-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(_METADATA)
-    (info / "entry_points.txt").write_text("[eosfw]\nwaiting = waiting_connector\n")
-    shutil.copy(Path(__file__).parent / "waiting_connector.py", site)
-    return site
+WAITING = Path(__file__).with_name("waiting_connector.py")
 
 
 class HostedRun:
@@ -44,7 +35,7 @@ class HostedRun:
     def __init__(self, folder: Path, file: Path, *arguments: str, **conf: str) -> None:
         self._site = folder / "site"
         if not self._site.exists():
-            install(self._site)
+            install(self._site, "waiting", "[eosfw]\nwaiting = waiting_connector\n", module=WAITING)
         self._log = folder / f"run-{time.monotonic_ns()}.log"
         self._out = self._log.with_suffix(".json")
         command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "run", str(file)]
