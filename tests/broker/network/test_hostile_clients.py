@@ -88,6 +88,29 @@ def test_a_connection_waiting_for_an_answer_is_not_idle(serve, until):
     assert struct.unpack_from(">i", answer(waiting)) == (2,)
 
 
+@pytest.mark.parametrize("fails", ["attempt", "answer"])
+def test_a_connection_whose_delayed_answer_fails_is_closed(serve, until, caplog, monkeypatch, fails):
+    """As one whose request fails at once: its client would wait in vain."""
+    cluster, connect = serve(auto_create_topics_enable="true")
+    waiting = connect()
+    poll_for_ever(waiting, 2_000_000)
+    until(lambda: any(each._poll for each in tuple(cluster._server._connections)))
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a mistake")
+
+    if fails == "attempt":
+        monkeypatch.setattr(cluster.broker, "attempt", broken)
+    else:
+        monkeypatch.setattr(cluster.broker, "attempt", lambda *_, **__: {"responses": (), "error_code": 0})
+        for each in tuple(cluster._server._connections):
+            each._send = broken
+    cluster.broker.topics.by_name("t").partitions[0].changed()
+
+    assert closed_by_peer(waiting)
+    assert "failed to answer a request" in caplog.text
+
+
 @pytest.mark.parametrize("limit", ["max.connections", "max.connections.per.ip"])
 def test_connections_above_a_limit_are_closed_and_another_is_served_once_one_has_ended(serve, until, caplog, limit):
     """SEC-37: the others are served meanwhile."""

@@ -177,8 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
         except Exception:  # noqa: BLE001 - a mistake in a handler ends one connection, not the broker
-            _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
-            self._transport.abort()
+            self.fail()
         else:
             self._respond(request, answer)
         # After the answer is on its way: Kafka, too, writes markers once EndTxn is answered.
@@ -277,6 +276,11 @@ class Connection(asyncio.BufferedProtocol):
         self._frames.clear()
         self._transport.abort()
 
+    def fail(self) -> None:
+        """Close the connection after an exception that is being handled: else its client would wait in vain."""
+        _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
+        self._transport.abort()
+
     def _peer(self) -> object:
         return self._transport.get_extra_info("peername")
 
@@ -318,12 +322,16 @@ class LongPoll:
             return
         try:
             answer = self._broker.attempt(self._operation, expired=expired)
+            if answer is not None:
+                self.cancel()
+                self._connection.poll_answered(self._request, answer)
         except DisconnectClientError as why:
             self.cancel()
             self._connection.refuse(why)
             return
-        if answer is not None:
+        except Exception:  # noqa: BLE001 - as of a request that is answered at once
             self.cancel()
-            self._connection.poll_answered(self._request, answer)
-        elif expired:
+            self._connection.fail()
+            return
+        if answer is None and expired:
             self._timer = self._loop.call_later(EXTENSION_MS / 1000, self._attempt, True)
