@@ -10,7 +10,14 @@ from tests.kip618.group import PLUGINS, GroupPlugins
 from tests.runtime.counting import CountingConnector
 
 from eosfw.commit import commit_id
-from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailableError, ConfigError, NotFoundError
+from eosfw.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    ClusterUnavailableError,
+    ConfigError,
+    NotFoundError,
+    RecordTooLargeError,
+)
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ConnectorInfo, ServerInfo, TaskInfo
 from eosfw.runtime import DistributedHerder
@@ -216,3 +223,21 @@ def test_connector_whose_ids_another_group_uses_is_refused(group, cluster):
         with pytest.raises(ConfigError, match=r"connector x-c: .*g-x"):
             herder.put_connector("x-c", COUNTING)
         assert herder.connectors() == []
+
+
+def test_properties_that_are_too_large_for_the_config_topic_are_refused_at_once(group, caplog):
+    """LDR-03: nothing changes, and the leader has lost no privilege."""
+    herder = group.start()
+    create(herder, group)
+    position, before = herder._services.topic.position, group.runtime.now()
+
+    for name, replace in (("c", True), ("d", False)):
+        with pytest.raises(RecordTooLargeError, match="nothing was written to topic g-configs of the worker group"):
+            herder.put_connector(name, {**COUNTING, "topic.creation.groups": "x" * 2_000_000}, replace=replace)
+
+    assert group.runtime.now() - before < 1.0
+    assert not [one for one in caplog.messages if "privilege" in one]
+    assert herder.connectors() == ["c"]
+    assert herder.connector_info("c").config == {"name": "c", **COUNTING}
+    herder.put_connector("c", {**COUNTING, "until": "60"})
+    assert herder._services.topic.position > position

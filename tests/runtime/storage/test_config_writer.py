@@ -8,7 +8,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.clients import ProducerSettings
-from eosfw.errors import ClusterUnavailableError, PrivilegedWriteError
+from eosfw.errors import ClusterUnavailableError, PrivilegedWriteError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.storage.config_topic import ConfigTopic
@@ -99,3 +99,26 @@ def test_a_write_that_cannot_be_acknowledged_or_read_back_costs_the_privilege(
         writer.write(COMMIT)
     with pytest.raises(PrivilegedWriteError, match="claim leadership first"):
         writer.write(COMMIT)
+
+
+@pytest.mark.parametrize("call", ["send_batch", "commit_transaction"])
+def test_a_record_that_is_too_large_is_refused_and_costs_no_privilege(
+    clock: Clock, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LDR-03: who wrote it knows at once that nothing was written, and the next write needs no claim."""
+    cluster = FakeCluster()
+    topic, writer = writing(cluster, FakeBackend(cluster), clock)
+
+    def refuse(*_: Any) -> None:
+        raise RecordTooLargeError("a record takes 2000 bytes; max.request.size is 1000")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeProducer, call, refuse)
+        with pytest.raises(RecordTooLargeError, match=r"nothing was written to topic configs .* 2000 bytes"):
+            writer.write(COMMIT)
+    assert topic.entry("c").properties is None
+
+    writer.write(COMMIT)
+
+    assert topic.entry("c").generation == 0
+    assert cluster.epochs == {"connect-cluster-g": 0}

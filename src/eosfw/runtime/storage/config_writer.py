@@ -9,7 +9,13 @@ from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
 from eosfw.config.clients import ProducerSettings
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, PrivilegedWriteError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    IllegalStateError,
+    PrivilegedWriteError,
+    RecordTooLargeError,
+)
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerRecord
@@ -101,6 +107,12 @@ class ConfigWriter:
     def _privileged(self, topic: str) -> Iterator[None]:
         try:
             yield
+        except RecordTooLargeError as error:
+            self._discard()
+            raise RecordTooLargeError(
+                f"nothing was written to topic {topic} of the worker group, for which it is too large: {error}. "
+                f"Shorten it, or raise max.message.bytes of that topic and producer.max.request.size of the workers"
+            ) from error
         except EosfwError as error:
             # Its outcome may be unknown, and only a new claim reads what was committed after all.
             self._drop()
@@ -127,6 +139,15 @@ class ConfigWriter:
             producer.commit_transaction(READ_TIMEOUT)
         else:
             producer.flush(READ_TIMEOUT)
+
+    def _discard(self) -> None:
+        """End what was begun and refused, and keep the privilege: nobody has taken it."""
+        if self._producer is None or self.transactional_id is None:
+            return
+        try:
+            self._producer.abort_transaction(READ_TIMEOUT)
+        except EosfwError:  # the refusal is raised, and the next write claims the privilege again
+            self._drop()
 
     def _drop(self) -> None:
         if self._producer is not None:
