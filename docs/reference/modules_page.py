@@ -65,6 +65,7 @@ PUBLIC = {
         "eosfw.registry",
         "eosfw.registry.parts",
         "eosfw.config.connector",
+        "eosfw.config.named_file",
         "eosfw.config.properties_file",
         "eosfw.config.secrets",
         "eosfw.checker",

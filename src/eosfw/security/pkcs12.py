@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from eosfw.config.named_file import read_bytes
 from eosfw.errors import ConfigError, Problem
 
 
@@ -40,7 +41,7 @@ def _pem(certificates: Iterable[Any]) -> str:
 
 def _load(prefix: str, location: str, password: str) -> Any:
     try:
-        data = Path(location).read_bytes()
+        data = read_bytes(Path(location))
     except OSError as why:
         raise ConfigError(Problem("", f"{prefix}.location: {location} cannot be read: {why.strerror}")) from None
     try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
+from eosfw.config.named_file import read_text
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import Herder, RestExtension, RestResponse
 from eosfw_rest.authentication import Authentication, parse_credentials
@@ -191,7 +192,7 @@ def _authentication(config: Config, runtime: Runtime) -> Authentication | None:
 
 def _text_of(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_text(Path(path))
     except (OSError, UnicodeDecodeError) as why:
         raise ConfigError(Problem("", f"{AUTHENTICATION}: {path}: {why}")) from None
 

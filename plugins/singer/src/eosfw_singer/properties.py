@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosfw.config import Choice, ConfigDef, Int, Key, List, Long, Password, String
+from eosfw.config.named_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +47,7 @@ class Json(Key):
         expected = "expected a JSON object, or the path of a file with one"
         if not text.startswith("{"):
             try:
-                text = Path(text).read_text(encoding="utf-8")
+                text = read_text(Path(text))
             except (OSError, ValueError):
                 raise ValueError(expected) from None
         return _object(text, expected)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosfw.builtin.converters.json_reading import parse_json, read_schema
+from eosfw.config.named_file import read_bytes
 from eosfw.errors import ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ def value_schema(config: Config) -> Schema | None:
 
 def _read(path: str) -> bytes:
     try:
-        with open(os.path.expanduser(path), "rb") as file:
-            return file.read()
+        return read_bytes(Path(os.path.expanduser(path)))
     except OSError as why:
         raise ConfigError(Problem("value.schema.file", f"{path} cannot be read: {why.strerror}")) from None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eosfw.config.text_file import read_text
+from eosfw.config.named_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 Offset = Mapping[str, Any]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from eosfw.config.named_file import read_text
 from eosfw.config.properties_file import parse_properties
-from eosfw.config.text_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eosfw.config.text_file import read_text
+from eosfw.config.named_file import read_text
 from eosfw.errors import ConfigError, Problem
 
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from eosfw.config import Config, ConfigDef, String
+from eosfw.config.named_file import read_text
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.encoding import parsed_schema
 from eosfw_schema_registry.registry import wrong
@@ -24,7 +25,7 @@ def given_schema(config: Config) -> str | None:
         raise wrong("Avro takes only one of schema, schema.file and use.latest.version=true")
     if file is not None:
         try:
-            text = Path(file).read_text(encoding="utf-8")
+            text = read_text(Path(file))
         except (OSError, ValueError) as why:
             raise wrong(f"schema.file cannot be read: {why}") from None
     if text is None:

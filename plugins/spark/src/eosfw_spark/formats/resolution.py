@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from eosfw.config.named_file import read_bytes
 from eosfw.errors import ConfigError, Problem
 from eosfw_spark.formats.ddl import parse_ddl
 from eosfw_spark.formats.json import connect_schema, json_schema
@@ -99,7 +100,7 @@ class _Resolution:
         given = self._given
         if (file := given.descriptor_file) is not None:
             try:
-                content = Path(file).read_bytes()
+                content = read_bytes(Path(file))
             except OSError as why:
                 what = f"option {given.column}.descriptor.file cannot be read: {why.strerror}: {file}"
                 raise ConfigError(Problem("", what)) from None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
+from eosfw.config.named_file import content_state
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import ConfigError
 from eosfw.security import client_context
@@ -66,15 +67,7 @@ def _context(settings: SecuritySettings) -> ssl.SSLContext:
 
 
 def _state_of_files(settings: SecuritySettings) -> tuple[object, ...]:
-    return tuple(map(_state_of_file, _files(settings)))
-
-
-def _state_of_file(path: str) -> object:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return tuple(content_state(Path(path)) for path in _files(settings))
 
 
 def _files(settings: SecuritySettings) -> Iterator[str]:

@@ -20,6 +20,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from eosfw.concurrency import Runtime
+from eosfw.config.named_file import content_state, read_bytes
 from eosfw.config.security import SecuritySettings
 from eosfw.security import client_context, endpoint_opener
 
@@ -97,11 +98,7 @@ class JsonWebKeys:
 
     def _state_of_file(self) -> object:
         path = _path(self._config.url)
-        try:
-            found = None if path is None else path.stat()
-        except OSError:
-            return ()
-        return found and (found.st_mtime_ns, found.st_size, found.st_ino)
+        return None if path is None else content_state(path)
 
 
 def _path(url: str) -> Path | None:
@@ -113,7 +110,7 @@ def _path(url: str) -> Path | None:
 def _read(config: JsonWebKeysConfig) -> KeySet:
     path = _path(config.url)
     try:
-        body = _fetch(config) if path is None else path.read_bytes()
+        body = _fetch(config) if path is None else read_bytes(path)
     except OSError as why:
         raise JsonWebKeysError(f"{config.url} cannot be read: {why.strerror}") from None
     try:

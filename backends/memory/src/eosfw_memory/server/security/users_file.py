@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from eosfw.config.named_file import content_state, read_text
 from eosfw.config.properties_file import parse_properties
 from eosfw.errors import ConfigError, Problem
 
@@ -20,7 +21,7 @@ class UsersFile:
     def __init__(self, path: Path) -> None:
         """Read the file; raise ConfigError."""
         self._path = path
-        self._seen = self._state()
+        self._seen = content_state(path)
         self._passwords = self._read()
 
     def passwords(self) -> Mapping[str, str]:
@@ -28,7 +29,7 @@ class UsersFile:
 
         The same object until the file changes. One thread may call, the network's.
         """
-        seen = self._state()
+        seen = content_state(self._path)
         if seen != self._seen:
             # Also of a file with a mistake: it is told once, and read again when it is written again.
             self._seen = seen
@@ -42,7 +43,7 @@ class UsersFile:
 
     def _read(self) -> Mapping[str, str]:
         try:
-            found = parse_properties(self._path.read_text(encoding="utf-8"))
+            found = parse_properties(read_text(self._path))
         except OSError as why:
             raise ConfigError(Problem(USERS_FILE, f"{self._path} cannot be read: {why.strerror}")) from None
         except UnicodeDecodeError:
@@ -52,10 +53,3 @@ class UsersFile:
         if empty := [name for name, password in found.items() if not password]:
             raise ConfigError(Problem(USERS_FILE, f"{self._path}: user {empty[0]!r} has no password"))
         return found
-
-    def _state(self) -> object:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
