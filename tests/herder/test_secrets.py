@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.kip618.group import GroupPlugins
 from tests.runtime.test_secrets import CANARY, PROVIDERS, LeakyConnector
 
 from eosfw.errors import EosfwError, NotFoundError
+from eosfw.protocols.herder import ConnectorOffset
 from eosfw.runtime import DistributedHerder
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.groups.herders import HerderGroup
@@ -80,6 +82,30 @@ def test_no_refusal_of_a_herder_shows_a_secret(
     group.until(lambda: "[hidden]" in "".join(refusals) + caplog.text + trace(herder), "the refusal")
 
     assert CANARY not in "".join(refusals) + caplog.text + trace(herder)
+
+
+@pytest.mark.parametrize("password", [REFERENCE, CANARY], ids=["provided", "plain"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda herder: herder.alter_offsets("c", [ConnectorOffset({"p": 1}, {"o": 1})]),
+        lambda herder: herder.reset_offsets("c"),
+    ],
+    ids=["alter", "reset"],
+)
+def test_a_connector_that_refuses_a_change_of_offsets_shows_no_secret(
+    group: HerderGroup, caplog: pytest.LogCaptureFixture, password: str, change: Callable[[DistributedHerder], str]
+) -> None:
+    """KIP-875: also in a worker that never started the connector, which is stopped."""
+    herder = group.start()
+    herder.put_connector("c", properties(password, leak="offsets"), initial_state="STOPPED")
+    group.until(lambda: not herder._services.member.rebalance_expected(), "the group's first assignment")
+
+    with pytest.raises(EosfwError) as refused:
+        change(herder)
+
+    assert str(refused.value).endswith("offsets: no offset with [hidden]")
+    assert CANARY not in "".join(traceback.format_exception(refused.value)) + caplog.text
 
 
 def trace(herder: DistributedHerder) -> str:

@@ -101,6 +101,9 @@ class LeakyConnector(SourceConnector):
             raise ValueError(f"check with {config['password']}")
         return []
 
+    def alter_offsets(self, config: Config, offsets: Any) -> bool:
+        raise ValueError(f"{config['leak']}: no offset with {config['password']}")
+
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         if config["leak"] == "split":
             raise ValueError(f"split with {config['password']}")

@@ -23,12 +23,13 @@ class WorkerConfigTransformer:
 
     def __init__(self, worker: Config, plugins: Plugins) -> None:
         self._transformer = config_transformer(plugins, worker.given)
-        self._secrets = secret_values(worker.given)
+        self._secrets = set(secret_values(worker.given))
+        """Changed in place, and copied to be read: each is one step, whatever another thread does."""
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
         """Replace references by values; ConfigError for a reference that has none."""
         transformed = self._transformer.transform(properties)
-        self._secrets |= frozenset(transformed.replaced.values()) | secret_values(transformed.values)
+        self._secrets.update(transformed.replaced.values(), secret_values(transformed.values))
         return transformed
 
     def close(self) -> None:
@@ -37,11 +38,11 @@ class WorkerConfigTransformer:
 
     def remember_passwords(self, properties: Mapping[str, str], definition: ConfigDef) -> None:
         """Take the passwords among these properties for secrets, also where no config provider gave them."""
-        self._secrets |= secret_values(properties, definition)
+        self._secrets.update(secret_values(properties, definition))
 
     def redact(self, text: str) -> str:
         """A text without any secret."""
-        return redacted(text, self._secrets)
+        return redacted(text, self._secrets.copy())
 
     def redact_exception(self, error: BaseException) -> BaseException:
         """An error whose text, and whose causes' texts, show no secret: the same one if it can be."""

@@ -33,7 +33,11 @@ class LogRedaction(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Take the secrets out of a record's message and trace; every record passes."""
-        message = record.getMessage()
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 as `logging` has it: a log call that is wrong must not fail who made it
+            record.msg, record.args = f"{record.msg} [logged with arguments that do not fit]", None
+            message = record.getMessage()
         if (shown := self._redact(message)) != message:
             record.msg, record.args = shown, None
         if record.exc_info:

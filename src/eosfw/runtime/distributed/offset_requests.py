@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from eosfw.config import clients
@@ -33,12 +34,14 @@ class OffsetRequests:
     def alter(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
         """Change offsets of a stopped connector; only the leader may."""
         self._check(name)
-        return alter_offsets(self._offset_services(), name, self._properties(name), offsets, self._guard(name))
+        with self._properties(name) as properties:
+            return alter_offsets(self._offset_services(), name, properties, offsets, self._guard(name))
 
     def reset(self, name: str) -> str:
         """Forget the offsets of a stopped connector; only the leader may."""
         self._check(name)
-        return reset_offsets(self._offset_services(), name, self._properties(name), self._guard(name))
+        with self._properties(name) as properties:
+            return reset_offsets(self._offset_services(), name, properties, self._guard(name))
 
     def _guard(self, name: str) -> OffsetGuard:
         return OffsetGuard(lambda: self._check(name), lambda: self._fence(name))
@@ -72,8 +75,13 @@ class OffsetRequests:
         else:
             leader.fence_deleted_namesake(name)
 
-    def _properties(self, name: str) -> dict[str, str]:
-        return dict(self._services.connector(name).properties or {})
+    @contextmanager
+    def _properties(self, name: str) -> Iterator[dict[str, str]]:
+        """The properties of a connector, which is given them and may show secrets among them in what it raises."""
+        planner, properties = self._services.planner, dict(self._services.connector(name).properties or {})
+        with planner.transformer.hidden_secrets():
+            planner.remember_secrets(properties)
+            yield properties
 
     def _offset_services(self) -> OffsetServices:
         longest = self._services.planner.facts.max_transaction_timeout

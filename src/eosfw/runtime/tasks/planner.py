@@ -164,6 +164,11 @@ class TaskPlanner:
         elif ttl is not None and config[RELOAD_ACTION] == "none":
             logger.warning("%s has values of config providers that hold good for %g s: restart it then", name, ttl)
 
+    def remember_secrets(self, properties: Mapping[str, str]) -> None:
+        """Take for secrets what a connector gets that may never have been started here."""
+        given = self.transformer.transform(properties).values
+        self._remember_passwords(self._plugins.connector(given.get("connector.class", "")), given)
+
     def _remember_passwords(self, connector: SourceConnector, properties: Mapping[str, str]) -> None:
         for definition in (connector.config, connector.task.config):
             if definition is not None:
