@@ -135,6 +135,7 @@ def test_the_drafts_task_count_is_read_as_the_released_one():
         (b"connector-c", DEEP),
         (b"task-c", b'{"properties":{}}'),
         (b"task-c-x", b'{"properties":{}}'),
+        (b"task-c-" + b"9" * 5_000, b'{"properties":{}}'),
         (b"commit-c", b'{"tasks":"1"}'),
         (b"commit-c", b'{"tasks":-1}'),
         (b"commit-c", b'{"tasks":true}'),

@@ -19,6 +19,7 @@ from eosfw.text import shown
 
 _SESSION_KEY = keys.SESSION_KEY.encode()
 _MOST_TASKS = 100_000
+_MOST_DIGITS = len(str(_MOST_TASKS))
 """More than any connector has: a greater count is damage, and to fence so many ids would take all memory."""
 _NOTHING: Mapping[int, Mapping[str, str]] = {}
 
@@ -169,8 +170,8 @@ def _delete(old: ConnectorEntry) -> ConnectorEntry:
 
 def _task(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
     connector, dash, number = name.rpartition("-")
-    if not dash or not number.isdecimal():
-        raise MalformedRecordError(f"config record with unknown key {keys.TASK + name!r}")
+    if not dash or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        raise MalformedRecordError(f"config record with unknown key {shown(keys.TASK + name)}")
     if value is None:
         return connector, None
     properties = _properties(keys.TASK + name, value)
