@@ -241,3 +241,59 @@ def test_properties_that_are_too_large_for_the_config_topic_are_refused_at_once(
     assert herder.connector_info("c").config == {"name": "c", **COUNTING}
     herder.put_connector("c", {**COUNTING, "until": "60"})
     assert herder._services.topic.position > position
+
+
+def test_two_requests_that_change_different_properties_both_count(group, monkeypatch):
+    """KIP-477: the second one was made of the properties before the first."""
+    herder = group.start()
+    create(herder, group)
+    change = patched_meanwhile(herder, monkeypatch, lambda: herder.patch_connector("c", {"until": "60"}))
+
+    found = herder.patch_connector("c", {"batch": "2"}).info.config
+
+    assert change == []
+    assert found == herder.connector_info("c").config == {"name": "c", **COUNTING, "until": "60", "batch": "2"}
+
+
+def test_a_connector_that_is_deleted_while_it_is_patched_stays_deleted(group, monkeypatch):
+    """KIP-477: what a patch knows is no connector."""
+    herder = group.start()
+    create(herder, group)
+    patched_meanwhile(herder, monkeypatch, lambda: herder.delete_connector("c"))
+
+    with pytest.raises(NotFoundError, match="Connector c not found"):
+        herder.patch_connector("c", {"batch": "2"})
+    assert herder.connectors() == []
+
+
+def patched_meanwhile(herder: DistributedHerder, monkeypatch, change) -> list:
+    """Have something changed once while properties are validated; empty once it was."""
+    plugins, changes = herder._parts.plugins, [change]
+    validate = plugins.validate_connector
+
+    def validate_meanwhile(*arguments):
+        if changes:
+            changes.pop()()
+        return validate(*arguments)
+
+    monkeypatch.setattr(type(plugins), "validate_connector", lambda _, *arguments: validate_meanwhile(*arguments))
+    return changes
+
+
+def test_a_connector_that_is_deleted_while_it_is_stopped_leaves_its_namesake_no_state(group, monkeypatch):
+    """OFF-15, LOG-08: a connector of that name would be created and never run."""
+    herder = group.start()
+    create(herder, group)
+    writer = herder._services.leader._writer
+    write, deletions = writer.write, [herder.delete_connector]
+
+    def write_meanwhile(*arguments):
+        if deletions:
+            deletions.pop()("c")
+        write(*arguments)
+
+    monkeypatch.setattr(writer, "write", write_meanwhile)
+    with pytest.raises(NotFoundError, match=r"^Unknown connector c$"):
+        herder.stop_connector("c")
+
+    create(herder, group)

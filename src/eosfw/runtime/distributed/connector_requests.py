@@ -27,6 +27,10 @@ from eosfw.state.storage.config_records import (
 _INITIAL_STATES = {None: None, "RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
 
 
+class _OutdatedError(Exception):
+    """The connector was changed or deleted while its patched properties were validated."""
+
+
 class ConnectorRequests:
     """Creates, changes and deletes connectors; any thread."""
 
@@ -42,20 +46,29 @@ class ConnectorRequests:
         if initial_state not in _INITIAL_STATES:
             raise BadRequestError(f"initial_state is RUNNING, PAUSED or STOPPED, not {initial_state!r}")
         given = {"name": name, **config}
+        self._validate(name, given)
+        texts = {one: text for one, text in given.items() if text is not None}
+        return self._write_connector(name, texts, _INITIAL_STATES[initial_state], replace=replace)
+
+    def _validate(self, name: str, given: Mapping[str, str | None]) -> None:
+        """Refuse properties that are not valid, and whatever else keeps them from being written."""
         infos = self._plugins.validate_connector(name, given)
         if infos.error_count:
             raise BadRequestError(invalid_config_text(infos))
         self._services.require_leader("Only the leader can set connector configs.")
         self._refuse_shared_ids(name)
-        texts = {one: text for one, text in given.items() if text is not None}
-        return self._write_connector(name, texts, _INITIAL_STATES[initial_state], replace=replace)
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> CreatedConnector:
         """Change some properties of a connector; None removes one."""
         self._services.require_leader("Only the leader can set connector configs.")
-        before = self._services.connector(name)
-        patched = {**(before.properties or {}), **changes}
-        return self.put(name, {one: text for one, text in patched.items() if text is not None}, None, replace=True)
+        while True:
+            before = self._services.connector(name).properties or {}
+            patched = {one: text for one, text in {**before, **changes, "name": name}.items() if text is not None}
+            self._validate(name, patched)
+            try:
+                return self._write_connector(name, patched, None, replace=True, patches=before)
+            except _OutdatedError:  # other properties are to be patched now, or there is nothing to patch any more
+                continue
 
     def _refuse_shared_ids(self, name: str) -> None:
         """Raise ConfigError if a connector of another group writes under the transactional id of the first task."""
@@ -65,8 +78,15 @@ class ConnectorRequests:
             refuse_shared_ids(services.worker_offsets.backend, services.config, f"connector {name}", [first])
 
     def _write_connector(
-        self, name: str, config: Mapping[str, str], state: str | None, *, replace: bool
+        self,
+        name: str,
+        config: Mapping[str, str],
+        state: str | None,
+        *,
+        replace: bool,
+        patches: Mapping[str, str] | None = None,
     ) -> CreatedConnector:
+        """Write properties; `patches` are those before, if these were made of them."""
         records = [connector_record(name, config)]
         if state is not None:
             records.insert(0, target_state_record(name, state))
@@ -77,6 +97,8 @@ class ConnectorRequests:
             entry = self._services.topic.entry(name)
             # Asked again, the leader has lost its privilege in the write: the connector may be the one that it wrote.
             own = bool(seen) and entry.properties == config
+            if patches is not None and not own and entry.properties != patches:
+                raise _OutdatedError
             if entry.properties is not None and not (replace or own):
                 raise AlreadyExistsError(f"Connector {name} already exists")
             seen.append(entry)
@@ -103,7 +125,8 @@ class ConnectorRequests:
         """Delete a connector's task configurations and write the target state (OFF-15)."""
         self._services.connector(name, "Unknown connector {}")
         self._services.require_leader("Only the leader can transition connectors to the STOPPED state.")
-        self._services.leader.stop_connector(name)
+        # Asked again in the write: the state of a connector that was deleted since would be that of the next namesake.
+        self._services.leader.stop_connector(name, lambda: self._services.connector(name, "Unknown connector {}"))
         self._services.wake()
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:

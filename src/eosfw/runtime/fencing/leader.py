@@ -96,15 +96,15 @@ class Leader:
         """Commit task configurations of a connector: they are its next generation; `check` may refuse that."""
         self._put_generation(name, len(tasks), task_records(name, tasks), check)
 
-    def stop_connector(self, name: str) -> None:
-        """Commit a generation without tasks, and with it that the connector is stopped (OFF-15).
+    def stop_connector(self, name: str, check: Callable[[], object] = lambda: None) -> None:
+        """Commit a generation without tasks, and with it that the connector is stopped (OFF-15); `check` may refuse it.
 
         Together: between the two the connector would seem to be one that has yet to get its tasks.
         """
-        self._put_generation(name, 0, [*task_records(name, []), target_state_record(name, STOPPED)])
+        self._put_generation(name, 0, [*task_records(name, []), target_state_record(name, STOPPED)], check)
 
     def _put_generation(
-        self, name: str, count: int, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None
+        self, name: str, count: int, records: Sequence[ConfigRecord], check: Callable[[], object] = lambda: None
     ) -> None:
         self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=count)
         # Cancelled before the write: a round for the old generation must not write a task count record after it,
@@ -193,7 +193,7 @@ class Leader:
             raise FencingRefusedError(f"connector {connector} was deleted and created anew, without tasks so far")
         return plan_fencing(seen)
 
-    def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+    def write(self, records: Sequence[ConfigRecord], check: Callable[[], object] = lambda: None) -> None:
         """Commit records of the config topic in one transaction, and read them back; `check` may refuse that."""
         for _ in range(MAX_CLAIMS):
             try:

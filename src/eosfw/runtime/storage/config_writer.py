@@ -77,7 +77,7 @@ class ConfigWriter:
             self.claim()
         self.write(records)
 
-    def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+    def write(self, records: Sequence[ConfigRecord], check: Callable[[], object] = lambda: None) -> None:
         """Write records in one transaction and read them back; after a failure the privilege must be claimed again.
 
         `check` may raise to refuse the write. It runs under the writer's lock: no other write of this process comes
