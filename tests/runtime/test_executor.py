@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from eosfw.concurrency import Spawned, ThreadRuntime
+from eosfw.config import Config
+from eosfw.runtime import Worker
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.executor import TaskExecutor
+from eosfw.runtime.hosting.thread_launcher import RunningTask, ThreadLauncher
 from eosfw.runtime.status import TaskState
+from eosfw.runtime.tasks.config_reloads import ExpiredConfig
 from eosfw.state.steps import TaskStep
 
+from .counting import CountingConnector
 from .scripted_task import batch, scripted
 from .worker_harness import PATIENCE, WorkerHarness, connector_of
 
@@ -105,6 +110,25 @@ def test_tasks_stop_that_were_started_before_one_that_could_not_be():
         stage.until_drained()
 
 
+def test_tasks_that_could_not_be_restarted_are_restarted_when_somebody_asks_again():
+    """FEN-14: they have ended, and still belong to this worker."""
+    runtime = FewThreads()
+    runtime.full = False
+    with WorkerHarness(runtime=runtime) as stage:
+        stage.put("c", until="5", **TWO)
+        stage.until_drained()
+        runtime.full = True
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            executor_of(stage).restart_tasks("c", [0, 1])
+        assert [task.state for task in stage.worker.status().tasks] == [TaskState.STOPPED] * 2
+
+        runtime.full = False
+        executor_of(stage).restart_tasks("c", [0, 1])
+
+        stage.until_drained()
+        assert len(executor_of(stage).replaced()[1]) == 2
+
+
 def test_tasks_that_run_already_are_not_started_again():
     """A worker that could start some of its tasks alone asks for all of them again."""
     with WorkerHarness() as stage:
@@ -114,3 +138,41 @@ def test_tasks_that_run_already_are_not_started_again():
 
         assert [task.id.task for task in stage.worker.status().tasks] == [0, 1]
         assert stage.steps(0).count(TaskStep.INIT_PRODUCER) == 1
+
+
+class Growing(CountingConnector):
+    """Has one more task each time that it is asked."""
+
+    asked = 0
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        self.asked += 1
+        return super().task_configs(config, self.asked)
+
+
+@pytest.mark.parametrize(
+    "replace",
+    [
+        lambda worker: worker._reconfigure("c", again=True),
+        lambda worker: worker._reload(ExpiredConfig("c", (0,), connector_itself=False)),
+    ],
+    ids=["other tasks", "restart"],
+)
+def test_a_run_is_not_drained_while_its_tasks_are_replaced(replace: Callable[[Worker], None]):
+    """Between the end of the old and the start of the new ones there are none, which have nothing to do."""
+    found: list[tuple[bool, int, int]] = []
+
+    class Noting(ThreadLauncher):
+        def launch(self, *arguments: Any, **more: Any) -> Sequence[RunningTask]:
+            status = stage.worker.status()
+            found.append((stage.worker.drained(0.0), status.records, len(status.tasks)))
+            return super().launch(*arguments, **more)
+
+    with WorkerHarness(Growing(), launcher=Noting) as stage:
+        stage.put("c", streams="2", until="5", tasks_max="2")
+        stage.until_drained()
+        records = stage.worker.status().records
+        replace(stage.worker)
+
+        assert found[1:] == [(False, records, 0)]
+        stage.until_drained()

@@ -214,10 +214,8 @@ class Worker:
                 # In processes of their own they have looked up the same values, and nobody here was told.
                 tasks = tuple(range(len(entry.tasks)))
         if tasks:
-            with self._exclusively():
-                self._changes += 1
+            with self._exclusively(), self._replacing_tasks():
                 self._executor.restart_tasks(name, tasks, ended=False)
-                self._changes += 1
 
     def _reconfigure(self, name: str, *, again: bool = False) -> None:
         """Ask a connector for its tasks; if they are others than before, they are its next generation.
@@ -230,11 +228,18 @@ class Worker:
                 return
             validated = self._planner.check(name, entry.properties)
             if [dict(task) for task in entry.tasks] != [dict(task) for task in validated.tasks]:
-                self._changes += 1
-                self._write(name, validated)
-                self._changes += 1
+                with self._replacing_tasks():
+                    self._write(name, validated)
             if again:
                 self._watchers.start(name, validated, again=True)
+
+    @contextmanager
+    def _replacing_tasks(self) -> Iterator[None]:
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes += 1
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
@@ -288,8 +293,8 @@ class Worker:
         """
         now, changes = self._runtime.now(), self._changes
         drained = all(task.drained(now, idle) for task in self.status().tasks)
-        # While tasks are replaced there are none for a moment: then one of these says so.
-        return drained and self._watchers.settled() and changes == self._changes
+        # While tasks are replaced there are none for a while, and the count is odd.
+        return drained and self._watchers.settled() and changes == self._changes and not changes % 2
 
     def confirm(self) -> None:
         """Raise SupersededError if a newer run of the group took over, even before a task notices.

@@ -106,22 +106,29 @@ class TaskExecutor:
         with self._lock:
             generation, running = self._current.get(connector, (0, []))
             old = [one for one in running if one.task.id.task in tasks and (ended or one.thread.is_alive())]
+            if not old:
+                return
+            # Moved before they are stopped, in one step: a status asked meanwhile has each task once.
+            kept = [one for one in running if one not in old]
+            self._current[connector] = (generation, kept)
             self._retire(old)
             dropped = self._dropped
-        if not old:
-            return
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])
-        new = self._launch(assignment, paused=paused)
-        with self._lock:
-            if self._dropped == dropped:
-                kept = [one for one in running if one not in old]
-                self._current[connector] = (generation, _sorted([*kept, *new]))
-                return
-            self._retire(new)
-        # Everything was stopped at once meanwhile: others may own these tasks.
-        for one in new:
-            one.task.trigger_stop()
+        new: Sequence[RunningTask] = old  # if no others can be started: whoever asks again finds those that have ended
+        try:
+            new = self._launch(assignment, paused=paused)
+        finally:
+            with self._lock:
+                is_own = self._dropped == dropped
+                if is_own:
+                    self._retired = [one for one in self._retired if one not in new]
+                    self._current[connector] = (generation, _sorted([*kept, *new]))
+                elif new is not old:
+                    self._retire(new)
+        if not is_own:  # everything was stopped at once meanwhile: others may own these tasks
+            for one in new:
+                one.task.trigger_stop()
 
     def _stop_or_leave_behind(self, running: Sequence[RunningTask]) -> None:
         deadline = self._runtime.now() + self._graceful_timeout
