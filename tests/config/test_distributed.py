@@ -74,6 +74,7 @@ def test_the_protocol_reads_in_any_case(word: str) -> None:
         ("rest.advertised.port", "65536", "Value must be no more than 65535"),
         ("rest.advertised.listener", "ftp", "String must be one of: http, https"),
         ("listeners", "127.0.0.1:8083", "must be http://HOST:PORT or https://HOST:PORT"),
+        ("listeners", "", "at least one URL is expected, such as http://127.0.0.1:8083"),
         ("inter.worker.key.size", "8", "Value must be at least 128"),
         ("inter.worker.signature.algorithm", "HmacMD5", "String must be one of: HmacSHA256"),
         ("inter.worker.verification.algorithms", ",", "at least one signature verification algorithm"),

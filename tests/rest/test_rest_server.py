@@ -63,6 +63,13 @@ def test_a_port_that_is_taken_is_named(server):
     assert f"{server.url} cannot be opened: Address already in use" in start_error(listeners=server.url)
 
 
+def test_a_protocol_that_nobody_speaks_is_not_advertised(started):
+    """Other workers would fence and forward requests there in vain; a proxy is named by its host or its port."""
+    assert "rest.advertised.listener=https, but no listener speaks it" in start_error(rest_advertised_listener="https")
+    proxied = started(rest_advertised_listener="https", rest_advertised_host_name="proxy", rest_advertised_port="443")
+    assert proxied.url == "https://proxy:443"
+
+
 def test_the_advertised_url_is_what_the_properties_say(started):
     """Connect's `rest.advertised.*`."""
     assert started(rest_advertised_host_name="worker-1", rest_advertised_port="80").url == "http://worker-1:80"

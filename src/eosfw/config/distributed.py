@@ -190,6 +190,8 @@ def _algorithm_problem(values: Mapping[str, Any]) -> list[str]:
 
 
 def _listener_problems(name: str, listeners: tuple[str, ...] | None) -> list[str]:
+    if name == "listeners" and listeners == ():
+        return ["listeners: at least one URL is expected, such as http://127.0.0.1:8083"]
     return [
         f"{name}: {listener!r} must be http://HOST:PORT or https://HOST:PORT"
         for listener in listeners or ()

@@ -61,6 +61,7 @@ def listeners(config: Config) -> list[Listener]:
     found = [_listener("listeners", text) for text in config["listeners"]]
     found += [_listener(ADMIN_LISTENERS, text) for text in config[ADMIN_LISTENERS] or ()]
     problems = [problem for one in found for problem in _problems(one, config)]
+    problems += _advertised_problems(found, config)
     if config[AUTHENTICATION] is not None and config["connect.protocol"] != "sessioned":
         problems.append(
             f"{AUTHENTICATION} needs connect.protocol=sessioned: with others, requests between workers are unsigned"
@@ -92,6 +93,15 @@ def _problems(listener: Listener, config: Config) -> list[str]:
     if listener.scheme == "https" and config[CERTIFICATE] is None:
         problems.append(f"{name}: {listener.url} needs {CERTIFICATE}")
     return problems
+
+
+def _advertised_problems(found: list[Listener], config: Config) -> list[str]:
+    wanted = config["rest.advertised.listener"]
+    elsewhere = config["rest.advertised.host.name"] or config["rest.advertised.port"]
+    if wanted is None or elsewhere or any(one.scheme == wanted and not one.admin for one in found):
+        return []
+    what = "add one to listeners, or say by rest.advertised.host.name and rest.advertised.port who does"
+    return [f"rest.advertised.listener={wanted}, but no listener speaks it: {what}"]
 
 
 def advertised_url(config: Config, bound: list[Listener]) -> str:
