@@ -14,7 +14,7 @@ from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.concurrency import Event, ThreadRuntime
 from eosfw.config import Config
-from eosfw.errors import RetriableError
+from eosfw.errors import ClusterUnavailableError, RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
@@ -330,3 +330,58 @@ def test_connector_created_anew_shows_its_topic_again(group: HerderGroup):
         group.until(lambda: herder.active_topics("c").topics == ["counts"], "the topic of the connector")
         herder.delete_connector("c")
         group.until(lambda: herder.active_topics("c").topics == [], "the end of the connector")
+
+
+def test_a_read_that_failed_does_not_count_for_those_who_waited_for_it(group: HerderGroup, monkeypatch):
+    """KIP-745: whoever plans a restart by states that nobody has read restarts the wrong tasks, or none."""
+    herder = group.start()
+    statuses, runtime = herder._services.statuses, group.runtime
+    troubles, failures = [ClusterUnavailableError("nobody answers")], []
+    read = statuses._read
+
+    def read_after_troubles() -> None:
+        if troubles:
+            raise troubles.pop()
+        failures.append(None)
+        read()
+
+    def ask() -> None:
+        try:
+            statuses.read_to_end()
+        except ClusterUnavailableError as error:
+            failures.append(error)
+
+    with statuses._reading.held(runtime.now() + 10.0):
+        monkeypatch.setattr(statuses, "_read", read_after_troubles)
+        waiting = [runtime.spawn(f"reader-{number}", ask) for number in range(2)]
+        runtime.sleep(0.1)
+    for one in waiting:
+        one.join()
+
+    assert troubles == []
+    assert failures.count(None) >= 1, "the second reader believed the first one"
+
+
+class LongWinded(CountingTask):
+    """Fails with more text than a record of the cluster may have."""
+
+    def poll(self):
+        raise RuntimeError("begin " + "x" * 2_000_000 + " end")
+
+
+class LongWindedConnector(CountingConnector):
+    task = LongWinded
+
+
+def test_a_task_that_fails_with_a_very_long_error_is_failed(cluster: Cluster):
+    """SCN-07: its state would be RUNNING for ever, since no record of the status topic holds the trace."""
+    with HerderGroup(cluster, GroupPlugins(LongWindedConnector()), "g") as group:  # type: ignore[arg-type]
+        herder = group.start()
+        herder.put_connector("c", {**COUNTING, "tasks.max": "1"})
+        until_states(herder, group, "RUNNING", ["FAILED"])
+
+        trace = herder.task_status(TASK).trace or ""
+        assert trace.startswith("Traceback (most recent call last):")
+        assert "RuntimeError: begin xxx" in trace
+        assert trace.endswith("xxx end\n")
+        assert len(trace) < 100_000

@@ -15,6 +15,10 @@ _AT_ONCE = (TaskState.RUNNING, TaskState.PAUSED)
 """States that only the owner of a task reports; another worker may have reported before any other state."""
 
 
+_LONGEST_TRACE = 1 << 16
+"""Characters, each of six bytes at most: a broker takes 1 MiB, and an error may quote all that was read."""
+
+
 class StateReports:
     """The `TaskListener` of a worker in a group; thread-safe, never blocks."""
 
@@ -91,4 +95,14 @@ class StateReports:
         self._statuses.put_task(task, self._status(task.connector, state, trace), late=late)
 
     def _status(self, connector: str, state: str, trace: str | None = None) -> ReportedStatus:
-        return ReportedStatus(state, self._worker_id, self._generation(), trace, self._version(connector))
+        shown = None if trace is None else _shortened(trace)
+        return ReportedStatus(state, self._worker_id, self._generation(), shown, self._version(connector))
+
+
+def _shortened(trace: str) -> str:
+    """A trace that a record holds: its beginning, which says where, and its end, which says what."""
+    left_out = len(trace) - _LONGEST_TRACE
+    if left_out <= 0:
+        return trace
+    half = _LONGEST_TRACE // 2
+    return f"{trace[:half]}\n[{left_out} characters left out]\n{trace[-half:]}"

@@ -71,8 +71,9 @@ class StatusTopic:
             if not mine:
                 raise RequestTimeoutError(f"the status topic {self.topic} could not be read within {READ_TIMEOUT:g} s")
             if self._read_begun <= asked:  # else another thread has read to the end since
-                self._read_begun = self._runtime.now()
+                began = self._runtime.now()
                 self._read()
+                self._read_begun = began  # only now: who waited for a read that failed has to read itself
 
     def _read(self) -> None:
         if self._clients is None:
