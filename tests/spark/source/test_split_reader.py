@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError, ReadStalledError, RetriableError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Backend, IsolationReader
+from eosfw.protocols import Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.clients import open_backend, open_isolation_reader
 from eosfw_spark.source.batch_reader import plan_ranges
@@ -112,15 +112,23 @@ def test_a_topic_created_again_since_the_plan_fails_a_read(
         read(split, stall_timeout=1.0)
 
 
-def test_offsets_behind_the_end_of_a_log_are_lost(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
+def test_offsets_behind_the_end_of_a_log_are_lost(
+    history: Any, backend: Backend, reader: IsolationReader, read: Any, caplog: Any
+) -> None:
     """No transaction holds them back: they were never written, or the log was cut."""
     topic = history.topic()
     history.commit(topic, [b"a", b"b"])
-    split = whole(backend, topic, 9)
 
     with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 3 to 8: its log ends before them"):
-        read(split, stall_timeout=1.0)
-    assert read(split, fail=False, stall_timeout=1.0) == [b"a", b"b"]
+        read(whole(backend, topic, 9, start=3), stall_timeout=1.0)
+
+    def read_and_stall(ranges: Mapping[TopicPartition, OffsetRange], _: float) -> Iterator[LogBatch | Gap]:
+        """As the client does, which would wait for less than a busy machine takes to read what is there."""
+        yield from reader.read({each: OffsetRange(found.start, 3) for each, found in ranges.items()}, WAIT)
+        raise ReadStalledError("no progress", waiting=[(topic, 0, 3)])
+
+    split_reader = SplitReader(read_and_stall, lambda: closing(backend.admin()), fail_on_data_loss=False)
+    assert values_of(split_reader.read([whole(backend, topic, 9)], WAIT)) == [b"a", b"b"]
     assert [message.split(":")[0] for message in caplog.messages if "lost" in message] == [
         f"{topic}-0 lost its offsets 3 to 8"
     ]
