@@ -30,6 +30,10 @@ class Reached:
         return MemoryBackend.connect({**message, **properties}, runtime)
 
 
+NO_NEW_TOPICS = pytest.mark.parametrize("cluster_properties", [{"auto.create.topics.enable": "false"}], ids=[""])
+"""The cluster of this test creates no topic that is merely written to."""
+
+
 def counted(cluster: EmbeddedCluster, request: str) -> Fault:
     """Fires at every request of a kind, and changes nothing."""
     return cluster.faults.add(Delay(request, seconds=0.0, times=1_000))
@@ -60,9 +64,15 @@ def lab(cluster: Reached, runtime: Runtime) -> Iterator[BackendHarness]:
 
 
 @pytest.fixture
-def own() -> Iterator[EmbeddedCluster]:
+def cluster_properties() -> dict[str, str]:
+    """Of the cluster of one test; a test that wants others parametrizes it."""
+    return {}
+
+
+@pytest.fixture
+def own(cluster_properties: dict[str, str]) -> Iterator[EmbeddedCluster]:
     """A cluster of one test, for faults that name no client."""
-    cluster = EmbeddedCluster.start({}, RUNTIME)
+    cluster = EmbeddedCluster.start(cluster_properties, RUNTIME)
     yield cluster
     cluster.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
-from tests.memory.conftest import RUNTIME, counted
+from tests.memory.conftest import NO_NEW_TOPICS, RUNTIME, counted
 
 from eosfw.errors import (
     AbortableError,
@@ -15,7 +15,6 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
-from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Fail
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
@@ -102,18 +101,15 @@ def test_a_producer_writes_to_a_topic_that_was_created_again_with_fewer_partitio
     assert len(direct.values(topic)) == 40
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
+@NO_NEW_TOPICS
 @pytest.mark.parametrize("what", ["records", "offsets"])
-def test_a_transaction_of_version_1_fails_at_once_when_its_topic_is_deleted(transport: str, what: str) -> None:
+def test_a_transaction_of_version_1_fails_at_once_when_its_topic_is_deleted(
+    by_transport: BackendHarness, what: str
+) -> None:
     """The coordinator says that it does not know the topic, which passes only where that is new."""
-    cluster = EmbeddedCluster.start({"auto.create.topics.enable": "false"}, RUNTIME)
-    given = {
-        "bootstrap.servers": cluster.bootstrap_servers,
-        "eosfw.transport": transport,
-        "eosfw.transaction.version": "1",
-    }
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    topic, producer = lab.topic(), lab.producer()
+    lab = by_transport
+    topic, producer = lab.topic(), lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": "1"})
+    producer.init_transactions(WAIT)
     commit(producer, topic, b"before")
     lab.admin.delete_topics([topic])
 
@@ -133,8 +129,6 @@ def test_a_transaction_of_version_1_fails_at_once_when_its_topic_is_deleted(tran
     kept = lab.topic()
     commit(producer, kept, b"after")
     assert lab.values(kept) == [b"after"]
-    lab.close()
-    cluster.close()
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])
@@ -202,36 +196,30 @@ def test_a_read_of_many_partitions_ends_only_when_each_is_read(lab: BackendHarne
     assert counts == dict.fromkeys(range(5), 2980)
 
 
-def test_records_dropped_by_an_abort_are_reported_as_dropped(own: EmbeddedCluster) -> None:
+@pytest.mark.parametrize("by_transport", ["socket"], indirect=True)
+def test_records_dropped_by_an_abort_are_reported_as_dropped(by_transport: BackendHarness) -> None:
     """PRD-04: over a socket nothing has left before."""
-    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": "socket"}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
-    topic, producer = lab.topic(), lab.producer()
+    topic, producer = by_transport.topic(), by_transport.producer()
     reported: list[EosfwError | None] = []
     producer.begin_transaction()
     producer.send(record(topic, b"v"), lambda _, why: reported.append(why))
     producer.abort_transaction(WAIT)
 
     assert [type(why) for why in reported] == [AbortableError]
-    assert lab.end(topic, UNCOMMITTED) == 0
-    lab.close()
+    assert by_transport.end(topic, UNCOMMITTED) == 0
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transport: str) -> None:
+def test_a_transaction_without_records_commits_though_the_cluster_is_gone(
+    own: EmbeddedCluster, by_transport: BackendHarness
+) -> None:
     """TXN-17, PRD-04: an empty transaction needs no request."""
-    cluster = EmbeddedCluster.start({}, RUNTIME)
-    given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
-    backend = MemoryBackend.connect(given, RUNTIME)
-    producer = backend.producer("id")
-    producer.init_transactions(WAIT)
-    cluster.close()
+    producer = by_transport.producer()
+    own.close()
 
     producer.begin_transaction()
     producer.commit_transaction(0.0)
     with pytest.raises(IllegalStateError):  # no transaction is left that a second commit could end
         producer.commit_transaction(0.0)
-    backend.close()
 
 
 def test_a_thread_looks_up_a_topic_while_another_one_waits_for_its_records(

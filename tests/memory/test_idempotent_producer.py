@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from tests.memory.conftest import RUNTIME, counted
+from tests.memory.conftest import NO_NEW_TOPICS, counted
 
 from eosfw.errors import (
     AbortableError,
@@ -18,7 +18,6 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.records import ProducerBatch
-from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.producer import record_accumulator
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail, Lose
@@ -53,13 +52,13 @@ def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: Backen
     assert len(written.firings) == 1
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
+@NO_NEW_TOPICS
 @pytest.mark.parametrize("properties", [{}, IDEMPOTENT], ids=["plain", "idempotent"])
-def test_records_of_a_deleted_topic_hold_no_others_back(transport: str, properties: dict[str, str]) -> None:
+def test_records_of_a_deleted_topic_hold_no_others_back(
+    by_transport: BackendHarness, properties: dict[str, str]
+) -> None:
     """They fail, and every other record is delivered."""
-    cluster = EmbeddedCluster.start({"auto.create.topics.enable": "false"}, RUNTIME)
-    given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
-    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    lab = by_transport
     gone, kept = lab.topic(), lab.topic()
     producer = lab.backend.producer(None, properties={**properties, "max.request.size": "2000"})
     producer.send_batch(ProducerBatch(gone, [b"v"], partition=0))
@@ -79,8 +78,6 @@ def test_records_of_a_deleted_topic_hold_no_others_back(transport: str, properti
 
     assert [type(why) for why in heard] == [UnknownTopicOrPartitionError] * 3
     assert lab.values(kept) == [b"0", b"1", b"2", b"3"]
-    lab.close()
-    cluster.close()
 
 
 def test_each_idempotent_producer_has_an_id_of_its_own(lab: BackendHarness) -> None:

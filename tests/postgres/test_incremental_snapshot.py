@@ -15,6 +15,7 @@ from eosfw_postgres.incremental.snapshot import end_of_records
 
 from .reading import changed, reading
 from .replica import table_rows
+from .workloads import change_rows
 
 SIGNALS = "CREATE TABLE signals (id text PRIMARY KEY, type text NOT NULL, data text)"
 KINDS = {
@@ -23,14 +24,6 @@ KINDS = {
     "numeric(6,2)": "n / 3.0 - 5",
     "mood": "('m' || n % 41)::mood",
 }
-K = "(SELECT k FROM keys WHERE n = %(one)s)"
-OTHER = "(SELECT k FROM keys WHERE n = %(other)s)"
-STATEMENTS = (
-    f"INSERT INTO orders VALUES ({K}, 'new') ON CONFLICT DO NOTHING",
-    f"UPDATE orders SET note = note || '.' WHERE id = {K}",
-    f"DELETE FROM orders WHERE id = {K}",
-    f"UPDATE orders SET id = {OTHER} WHERE id = {K} AND NOT EXISTS (SELECT FROM orders WHERE id = {OTHER})",
-)
 
 
 @pytest.fixture
@@ -123,15 +116,6 @@ class Replica(dict):
                 self.gone.discard(place)
 
 
-def change(session, rng):
-    """Insert, update, delete and move rows at random."""
-    for _ in range(rng.randrange(1, 4)):
-        with session.transaction():
-            for _ in range(rng.randrange(1, 4)):
-                one, other = rng.sample(range(1, 41), 2)
-                session.execute(rng.choice(STATEMENTS), {"one": one, "other": other})
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.ci)])
@@ -152,7 +136,7 @@ def test_rows_and_changes_make_the_table_whatever_is_interrupted(properties, ses
         with reading(properties, offset) as task:
             for _ in range(rng.randrange(2, 8)):
                 task.poll()
-                change(session, rng)
+                change_rows(session, rng)
             made.apply(task.records)
             offset = task.offset
     with reading(properties, offset) as task:

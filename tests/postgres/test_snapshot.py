@@ -15,6 +15,7 @@ from eosfw_postgres.replication import changes
 
 from .reading import reading
 from .replica import replica, table_rows
+from .workloads import change_rows
 
 
 @pytest.fixture
@@ -64,25 +65,6 @@ def test_rows_alone_are_read_where_that_is_asked_for(properties, session):
         assert len(task.until_drained()) == 1
 
 
-K = "(SELECT k FROM keys WHERE n = %(one)s)"
-OTHER = "(SELECT k FROM keys WHERE n = %(other)s)"
-STATEMENTS = (
-    f"INSERT INTO orders VALUES ({K}, 'new') ON CONFLICT DO NOTHING",
-    f"UPDATE orders SET note = note || '.' WHERE id = {K}",
-    f"DELETE FROM orders WHERE id = {K}",
-    f"UPDATE orders SET id = {OTHER} WHERE id = {K} AND NOT EXISTS (SELECT FROM orders WHERE id = {OTHER})",
-)
-
-
-def change(session, rng, numbers):
-    """Insert, update, delete and move rows at random."""
-    for _ in range(rng.randrange(1, 5)):
-        with session.transaction():
-            for _ in range(rng.randrange(1, 4)):
-                one, other = rng.sample(numbers, 2)
-                session.execute(rng.choice(STATEMENTS), {"one": one, "other": other})
-
-
 KINDS = {
     "int": "n * 7 % 41 - 20",
     "text": "chr(64 + n * 7 % 41) || 'é' || n",
@@ -112,10 +94,10 @@ def test_an_interrupted_snapshot_loses_and_repeats_nothing(monkeypatch, properti
         with reading(properties, offset) as task:
             for _ in range(rng.randrange(1, 4)):
                 task.poll()
-                change(session, rng, range(1, 41))
+                change_rows(session, rng)
             records += task.records
             offset = task.offset
-        change(session, rng, range(1, 41))
+        change_rows(session, rng)
     with reading(properties, offset) as task:
         records += task.until_drained()
 

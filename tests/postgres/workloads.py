@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from eosfw_postgres.pgoutput import Change, Commit, PgoutputDecoder
 
 READING = {
@@ -23,6 +25,15 @@ TRANSACTIONS = (
 )
 CHANGES = 20 + 5 + 1 + 2 * 2 + 3 + 1 + 2 * 2
 """Their records: a deletion has a tombstone, a change of a key is a deletion and a row."""
+K = "(SELECT k FROM keys WHERE n = %(one)s)"
+OTHER = "(SELECT k FROM keys WHERE n = %(other)s)"
+ROW_CHANGES = (
+    f"INSERT INTO orders VALUES ({K}, 'new') ON CONFLICT DO NOTHING",
+    f"UPDATE orders SET note = note || '.' WHERE id = {K}",
+    f"DELETE FROM orders WHERE id = {K}",
+    f"UPDATE orders SET id = {OTHER} WHERE id = {K} AND NOT EXISTS (SELECT FROM orders WHERE id = {OTHER})",
+)
+"""Of a table `orders` with keys that a table `keys` numbers from 1 to 40."""
 
 
 def make_changes(session) -> dict[str, object]:
@@ -51,3 +62,12 @@ def ends_of(session) -> list[dict[str, int]]:
             ends.append({"lsn": message.commit_lsn, "n": n, "part": 0})
             n = 0
     return ends
+
+
+def change_rows(session, rng: Random) -> None:
+    """Insert, update, delete and move rows at random."""
+    for _ in range(rng.randrange(1, 5)):
+        with session.transaction():
+            for _ in range(rng.randrange(1, 4)):
+                one, other = rng.sample(range(1, 41), 2)
+                session.execute(rng.choice(ROW_CHANGES), {"one": one, "other": other})
