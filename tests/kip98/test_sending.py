@@ -50,8 +50,7 @@ def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: BackendH
     """PRD-07: the sender waits for room; nothing is dropped, nothing is sent twice."""
     topic = lab.topic()
     properties = {"buffer.memory": "65536", "linger.ms": "0"}
-    producer = lab.backend.producer(lab.name(), properties=properties)
-    producer.init_transactions(WAIT)
+    producer = lab.producer(properties=properties)
     values = [b"%0100d" % number for number in range(5_000)]
 
     producer.begin_transaction()

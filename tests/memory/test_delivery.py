@@ -80,8 +80,7 @@ def test_a_producer_writes_to_a_topic_that_was_created_again_with_fewer_partitio
     """As Java's producer, which looks up the partitions of a topic that a broker does not know any more."""
     topic = direct.topic(partitions=4)
     given = {"eosfw.transaction.version": version, "max.block.ms": "500"}
-    producer = direct.backend.producer(direct.name(), properties=given)
-    producer.init_transactions(WAIT)
+    producer = direct.producer(properties=given)
     keys: list[bytes | None] = [b"%d" % number for number in range(40)]
     producer.begin_transaction()
     producer.send_batch(ProducerBatch(topic, [b"v"] * 40, keys=keys))
@@ -108,8 +107,7 @@ def test_a_transaction_of_version_1_fails_at_once_when_its_topic_is_deleted(
 ) -> None:
     """The coordinator says that it does not know the topic, which passes only where that is new."""
     lab = by_transport
-    topic, producer = lab.topic(), lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": "1"})
-    producer.init_transactions(WAIT)
+    topic, producer = lab.topic(), lab.producer(properties={"eosfw.transaction.version": "1"})
     commit(producer, topic, b"before")
     lab.admin.delete_topics([topic])
 
@@ -137,8 +135,7 @@ def test_partitions_are_added_once_for_each_transaction(
 ) -> None:
     """PRD-03: by a request, or by the first batch (KIP-890)."""
     topic, added = direct.topic(partitions=2), counted(own, "AddPartitionsToTxn")
-    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
-    producer.init_transactions(WAIT)
+    producer = direct.producer(properties={"eosfw.transaction.version": version})
     for _ in range(2):
         producer.begin_transaction()
         for number in range(6):

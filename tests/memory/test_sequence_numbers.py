@@ -26,8 +26,7 @@ from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit, 
 def test_a_record_after_an_abort_is_not_taken_for_one_that_was_stored_before(lab: BackendHarness, version: str) -> None:
     """BRK-02: of one request a batch was refused, another stored, whose sequence numbers are used up."""
     strict, topic = lab.topic(config={"max.message.bytes": "1000"}), lab.topic()
-    producer = lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": version})
-    producer.init_transactions(WAIT)
+    producer = lab.producer(properties={"eosfw.transaction.version": version})
     producer.begin_transaction()
     producer.send(record(topic, b"first"))
     producer.flush(WAIT)
@@ -48,8 +47,7 @@ def test_a_record_after_an_abort_is_not_taken_for_one_whose_outcome_is_unknown(
 ) -> None:
     """BRK-02: the answer to a batch was lost, and when it came again it was refused, for another reason."""
     topic = direct.topic()
-    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
-    producer.init_transactions(WAIT)
+    producer = direct.producer(properties={"eosfw.transaction.version": version})
     commit(producer, topic, b"first")
     own.faults.add(Lose("Produce"))
     own.faults.add(Fail("Produce", code="TOPIC_AUTHORIZATION_FAILED", nth=2))
@@ -70,8 +68,7 @@ def test_a_record_after_an_abort_is_not_taken_for_one_whose_broker_failed(
 ) -> None:
     """BRK-02: an UnknownServerError does not say whether the batch was stored before."""
     topic = direct.topic()
-    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
-    producer.init_transactions(WAIT)
+    producer = direct.producer(properties={"eosfw.transaction.version": version})
     commit(producer, topic, b"first")
     append = produce._appended
 
@@ -97,8 +94,7 @@ def test_an_abort_that_is_repeated_still_gives_no_sequence_number_twice(
 ) -> None:
     """BRK-02, version 1: the first one ended the transaction, and got no higher epoch in its time."""
     topic = direct.topic()
-    producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": "1"})
-    producer.init_transactions(WAIT)
+    producer = direct.producer(properties={"eosfw.transaction.version": "1"})
     own.faults.add(Lose("Produce"))
     own.faults.add(Fail("Produce", code="TOPIC_AUTHORIZATION_FAILED", nth=2))
     producer.begin_transaction()

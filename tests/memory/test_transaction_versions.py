@@ -55,8 +55,7 @@ def test_each_transaction_has_an_epoch_of_its_own(lab: BackendHarness) -> None:
 
 def test_the_epoch_is_constant_under_transaction_version_1(old: BackendHarness, lab: BackendHarness) -> None:
     """KIP-890: the cluster decides; a client property selects version 1 for tests."""
-    chosen = lab.backend.producer(lab.name(), properties=FIRST)
-    chosen.init_transactions(WAIT)
+    chosen = lab.producer(properties=FIRST)
 
     assert len(set(epochs(old, old.producer(), old.topic()))) == 1
     assert len(set(epochs(lab, chosen, lab.topic()))) == 1
@@ -66,8 +65,7 @@ def test_the_epoch_is_constant_under_transaction_version_1(old: BackendHarness, 
 def test_a_late_end_does_not_hit_the_next_transaction(lab: BackendHarness, version: str, *, ended: bool) -> None:
     """KIP-890: the request of the transaction before is known by its epoch; version 1 takes it for the next one's."""
     topic = lab.topic()
-    producer = lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": version})
-    producer.init_transactions(WAIT)
+    producer = lab.producer(properties={"eosfw.transaction.version": version})
     producer.begin_transaction()
     producer.send(record(topic, b"first"))
     producer.flush(WAIT)

@@ -68,12 +68,18 @@ class BackendHarness:
         self.admin.create_topics([NewTopic(name, config={"cleanup.policy": "compact"})])
         return name
 
-    def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
+    def producer(
+        self,
+        transactional_id: str | None = None,
+        *,
+        timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> TransactionalProducer:
         """A producer that is ready to begin."""
         own = transactional_id or self.name()
         if self._created is not None:
             self._created.transactional_ids.add(own)
-        producer = self.backend.producer(own, transaction_timeout=timeout)
+        producer = self.backend.producer(own, transaction_timeout=timeout, properties=properties)
         producer.init_transactions(WAIT)
         return producer
 
