@@ -160,12 +160,12 @@ class FaultInjector:
         for fault in self._triggered_faults(self._occurrence.at(point, transactional_id, topic, group_id), "at", point):
             self._take_effect(fault.rule)
 
-    def reach_disk(self, call: str, path: Path) -> str | None:
+    def reach_disk(self, call: str, name: str) -> str | None:
         """The error with which this call of the disk ends, if a fault says so; an operator comes later."""
         for fault in self._triggered_faults(Occurrence(call), "on", call):
             rule = fault.rule
             assert isinstance(rule, DiskError)
-            self.disk_failures.append(DiskFailure(call, rule.code, path.name, self.broker.waiting_answers()))
+            self.disk_failures.append(DiskFailure(call, rule.code, name, self.broker.waiting_answers()))
             if rule.early:
                 self.later(rule.seconds / 2, self._start_again)
             self.later(rule.seconds, self._mend)

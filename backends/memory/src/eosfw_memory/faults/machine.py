@@ -44,7 +44,7 @@ class _PoweredSystem(RecordingSystem):
         """How many more changes the disk takes before the power is cut."""
         self._boot, self._runtime, self._random = boot, runtime, random
         self._longest_sync = _LONGEST_SYNC[int(random.random() * len(_LONGEST_SYNC))]
-        self.fault_at: Callable[[str, Path], str | None] = lambda *_: None
+        self.fault_at: Callable[[str, str], str | None] = lambda *_: None
         """Is asked before each call of the disk for the error it ends with."""
         self.full = False
         self.syncing = 0
@@ -67,7 +67,7 @@ class _PoweredSystem(RecordingSystem):
 
     def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         was_full = self.full
-        code = self._code("write", _path(descriptor))
+        code = self._code("write", self.file_name(descriptor))
         if code is None:
             return super().write(descriptor, pieces, at)
         whole = b"".join(pieces)
@@ -86,12 +86,12 @@ class _PoweredSystem(RecordingSystem):
             self.syncing -= 1
 
     def _sync(self, descriptor: int) -> None:
-        code = self._code("fsync", _path(descriptor))
+        code = self._code("fsync", self.file_name(descriptor))
         if code is None:
             super().sync(descriptor)
             return
         self._take_time()
-        folder, name, file = self._known(descriptor)
+        folder, name, file = self.recorded_file(descriptor)
         self.confirmed().drop(file, self._random, _KEPT)
         self._dropped[self.root / folder / name] = file
         raise _error(code)
@@ -126,14 +126,14 @@ class _PoweredSystem(RecordingSystem):
         self._dropped.clear()
 
     def _raise(self, call: str, path: Path) -> None:
-        code = self._code(call, path)
+        code = self._code(call, path.name)
         if code is not None:
             raise _error(code)
 
-    def _code(self, call: str, path: Path) -> str | None:
+    def _code(self, call: str, name: str) -> str | None:
         if self.full and call in _NEED_ROOM:
             return "ENOSPC"
-        code = self.fault_at(call, path)
+        code = self.fault_at(call, name)
         self.errors += code is not None
         self.full = self.full or code == "ENOSPC"
         return code
@@ -146,10 +146,6 @@ class _PoweredSystem(RecordingSystem):
         self.off = self.off or self.left < 0
         if self.off:
             raise OSError(errno.EIO, _OFF)
-
-
-def _path(descriptor: int) -> Path:
-    return Path(os.readlink(f"/proc/self/fd/{descriptor}"))
 
 
 def _error(code: str) -> OSError:
@@ -169,7 +165,7 @@ class Machine:
     def __init__(self, root: Path, seed: str, runtime: Runtime) -> None:
         self._root, self._runtime = root, runtime
         self._random = Random(seed)  # noqa: S311 - repeatable on purpose, no secret
-        self.fault_at: Callable[[str, Path], str | None] = lambda *_: None
+        self.fault_at: Callable[[str, str], str | None] = lambda *_: None
         """Is asked before each call of the disk for the error it ends with."""
         self._boots = 0
         self._system: _PoweredSystem | None = None
@@ -239,8 +235,8 @@ class Machine:
         system.fault_at = self._fault_at
         return system
 
-    def _fault_at(self, call: str, path: Path) -> str | None:
-        return self.fault_at(call, path)
+    def _fault_at(self, call: str, name: str) -> str | None:
+        return self.fault_at(call, name)
 
     def _open(self, system: _PoweredSystem) -> DataDirectory:
         """Recover the directory; where the disk fails meanwhile, the operator starts the broker again."""

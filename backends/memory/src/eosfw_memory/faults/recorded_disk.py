@@ -69,28 +69,31 @@ class RecordingSystem(OperatingSystem):
         """Called in the midst of each wait for a file."""
         self.before: Callable[[], None] = lambda: None
         """Called before each step."""
-        self._numbers: dict[int, int] = {}
+        self._by_inode: dict[int, tuple[str, str, int]] = {}
+        """Folder, name and number of each file by its inode: to ask for them takes longer than a write."""
         self._made = 0
 
     def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         written = super().write(descriptor, pieces, at)
-        self._add("write", *self._known(descriptor), at=at, data=b"".join(pieces)[:written])
+        self._add("write", *self.recorded_file(descriptor), at=at, data=b"".join(pieces)[:written])
         return written
 
     def truncate(self, descriptor: int, size: int) -> None:
         super().truncate(descriptor, size)
-        self._add("truncate", *self._known(descriptor), at=size)
+        self._add("truncate", *self.recorded_file(descriptor), at=size)
 
     def sync(self, descriptor: int) -> None:
-        folder, name, file = self._known(descriptor)
+        folder, name, file = self.recorded_file(descriptor)
         since = len(self.steps)
         self.during()
         self._add("sync", folder, name, file, since=since)
 
     def rename(self, old: Path, new: Path) -> None:
         self._forget(new)
-        self._add("rename", *self._place(new), self._number(old), old=old.name)
+        number, place = self._number(old), self._place(new)
+        self._add("rename", *place, number, old=old.name)
         super().rename(old, new)
+        self._by_inode[new.stat().st_ino] = (*place, number)
 
     def remove(self, path: Path) -> None:
         self._forget(path)
@@ -108,17 +111,19 @@ class RecordingSystem(OperatingSystem):
         self._add("remove", *self._place(path))
 
     def sync_directory(self, path: Path) -> None:
-        for each in sorted(path.iterdir()):
-            if each.is_file() and each.name != LOCK:
-                self._number(each)
+        with os.scandir(path) as entries:
+            new = [one.name for one in entries if one.stat().st_ino not in self._by_inode and one.is_file()]
+        for name in sorted(new):
+            if name != LOCK:
+                self._number(path / name)
         self._add("sync folder", self._name(path), since=len(self.steps))
 
     def adopt(self, root: Path) -> list[tuple[str, str, int]]:
         """Register existing files; return folder, name and number of each."""
         self.root, found = root, []
         for path in sorted(each for each in root.rglob("*") if each.is_file() and each.name != LOCK):
-            self._numbers[path.stat().st_ino] = self._made
-            found.append((*self._place(path), self._made))
+            known = self._by_inode[path.stat().st_ino] = (*self._place(path), self._made)
+            found.append(known)
             self._made += 1
         return found
 
@@ -126,21 +131,30 @@ class RecordingSystem(OperatingSystem):
         self.before()
         self.steps.append(Step(kind, folder, name, file, **more))
 
-    def _known(self, descriptor: int) -> tuple[str, str, int]:
-        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        return *self._place(path), self._number(path)
+    def recorded_file(self, descriptor: int) -> tuple[str, str, int]:
+        """Folder, name and number of an open file."""
+        known = self._by_inode.get(os.fstat(descriptor).st_ino)
+        if known is None:
+            path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+            known = (*self._place(path), self._number(path))
+        return known
+
+    def file_name(self, descriptor: int) -> str:
+        """The name of an open file, which nothing need have recorded yet."""
+        known = self._by_inode.get(os.fstat(descriptor).st_ino)
+        return Path(os.readlink(f"/proc/self/fd/{descriptor}")).name if known is None else known[1]
 
     def _number(self, path: Path) -> int:
         inode = path.stat().st_ino
-        if inode not in self._numbers:
-            self._numbers[inode] = self._made
+        if inode not in self._by_inode:
+            known = self._by_inode[inode] = (*self._place(path), self._made)
             self._made += 1
-            self._add("create", *self._place(path), self._numbers[inode])
-        return self._numbers[inode]
+            self._add("create", *known)
+        return self._by_inode[inode][2]
 
     def _forget(self, path: Path) -> None:
         if path.exists():
-            self._numbers.pop(path.stat().st_ino, None)
+            self._by_inode.pop(path.stat().st_ino, None)
 
     def _place(self, path: Path) -> tuple[str, str]:
         return self._name(path.parent), path.name
