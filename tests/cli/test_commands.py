@@ -154,8 +154,10 @@ def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number, adve
 
 
 def test_the_broker_makes_a_throw_away_authority_and_prints_what_a_client_needs(start, tmp_path) -> None:
-    """SEC-29: its files are gone with it."""
+    """SEC-29: its files are gone with it. What is written is for this user alone, also where there was a file."""
     written = tmp_path / "client.properties"
+    written.write_text("of an earlier broker")
+    written.chmod(0o644)
     run = start("broker", "--tls", "auto", "--listen", "127.0.0.1:0", "--client-properties", str(written))
     run.until(lambda: "sasl.jaas.config" in run.out())
     first, *printed = run.out().splitlines()
@@ -227,3 +229,13 @@ def test_ctrl_c_before_a_command_started_is_reported(monkeypatch, capsys) -> Non
 
     assert ended.value.code == ExitCode.INTERRUPTED
     assert capsys.readouterr().err.strip() == "eosfw: interrupted"
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "x.toml", "--idle"], ["run", "x.toml", "--timeout"], ["read", "file", "--idle"]]
+)
+def test_a_time_that_never_passes_is_a_mistake_of_the_caller(command, words) -> None:
+    run = command(*words, "nan")
+
+    assert run.end() == ExitCode.USAGE
+    assert "nan is not between" in run.err()

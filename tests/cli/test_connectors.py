@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
 
 STATUS = {
@@ -262,6 +264,24 @@ def test_a_value_that_no_worker_and_no_clock_takes_is_a_mistake_of_the_caller(co
 
     assert run.end() == ExitCode.USAGE
     assert message in run.err()
+
+
+def test_a_refusal_that_ends_in_its_middle_is_a_refusal(command) -> None:
+    """As that of a worker that is killed meanwhile."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(65_536)
+                peer.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100\r\n\r\nno lead")
+
+        answering = ThreadRuntime().spawn("worker", answer)
+        run = command("connectors", "list", "--url", f"http://127.0.0.1:{listener.getsockname()[1]}")
+
+        assert run.end() == ExitCode.UNAVAILABLE
+        answering.join()
+    assert "the worker failed (500): no lead" in run.err()
 
 
 def test_a_worker_that_is_not_there_is_named(command) -> None:

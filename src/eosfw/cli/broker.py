@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -214,6 +215,8 @@ def _write_privately(path: Path, lines: list[str]) -> None:
     """Write a file that only this user reads, for a password stands in it."""
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                path.chmod(0o600)  # one that was there has kept its mode, by which others may read it
             file.writelines(f"{line}\n" for line in lines)
     except OSError as why:
         raise ConfigError(Problem("--client-properties", f"{path}: {why.strerror}")) from None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from eosfw.cli.output.standard_streams import print_message
+from eosfw.cli.parsing.limits import seconds
 
 if TYPE_CHECKING:
     from eosfw.records import SourceRecord
@@ -32,7 +33,10 @@ def command(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many records, not with the source.")] = None,
     idle: Annotated[
-        float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is left.")
+        float,
+        typer.Option(
+            min=0, help="Seconds without records after which a source that knows no end is left.", callback=seconds
+        ),
     ] = 5.0,
 ) -> None:
     """Print the records of a connector's source, from its beginning, one JSON object a line; needs no cluster.

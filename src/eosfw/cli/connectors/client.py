@@ -8,7 +8,7 @@ import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from typing import Annotated, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, quote, urlsplit
@@ -94,7 +94,7 @@ class RestClient:
                 found: bytes = answer.read()
                 return found
         except HTTPError as answer:
-            raise _refusal(answer.code, _message(answer.read())) from None
+            raise _refusal(answer.code, _message(_body(answer))) from None
         except TimeoutError:
             raise RequestTimeoutError(f"{self._url} did not answer within {self._timeout:g} s") from None
         except (URLError, HTTPException, OSError) as why:
@@ -153,10 +153,20 @@ def _parsed(body: bytes, url: str) -> Any:
         ) from None
 
 
+def _body(answer: HTTPError) -> bytes:
+    """The body of a refusal, which counts also where the worker ended before it was complete."""
+    try:
+        return answer.read()
+    except IncompleteRead as cut:
+        return cut.partial
+    except (HTTPException, OSError):
+        return b""
+
+
 def _message(body: bytes) -> str:
     try:
         return str(json.loads(body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return body[:200].decode(errors="replace").strip() or "no reason given"
 
 

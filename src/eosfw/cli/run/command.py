@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.parsing.limits import seconds
 from eosfw.cli.run import console_option
 from eosfw.cli.run.host_option import CONF_HELP, ENGINE_HELP, MASTER_HELP, host_choice
 from eosfw.cli.run.json_errors import FinishedRun, failure_as_json, problems_as_json
@@ -30,10 +31,17 @@ class RunArguments:
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False
     timeout: Annotated[
         float | None,
-        typer.Option(min=0, help="End a run that is not done after so many seconds; says what was stuck; exit code 6."),
+        typer.Option(
+            min=0,
+            help="End a run that is not done after so many seconds; says what was stuck; exit code 6.",
+            callback=seconds,
+        ),
     ] = None
     idle: Annotated[
-        float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is drained.")
+        float,
+        typer.Option(
+            min=0, help="Seconds without records after which a source that knows no end is drained.", callback=seconds
+        ),
     ] = 5.0
     steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False
     follow: Annotated[
