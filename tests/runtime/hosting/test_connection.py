@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import socket
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -40,6 +41,32 @@ def test_nobody_is_served_without_the_key():
     assert served in ([], [None])
     with pytest.raises(ConnectionLostError, match="cannot be reached"):
         TaskConnection.connected(("127.0.0.1", server.port), server.key, runtime)
+
+
+def test_whoever_sends_a_proof_byte_by_byte_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stranger who reaches the port holds a thread meanwhile: seconds are for the whole proof."""
+    monkeypatch.setattr(connection, "HANDSHAKE_TIMEOUT", 0.5)
+    runtime = ThreadRuntime()
+    given_up, listener = runtime.event(), socket.create_server(("127.0.0.1", 0))
+    stranger = socket.create_connection(listener.getsockname())
+    own, _ = listener.accept()
+
+    def dribble() -> None:
+        stranger.sendall(b"\0\0\4\0")
+        while not given_up.wait(0.1):
+            with suppress(OSError):
+                stranger.sendall(b" ")
+
+    runtime.spawn("stranger", dribble)
+    began = runtime.now()
+    try:
+        with pytest.raises(ConnectionLostError, match="does not speak its protocol"):
+            TaskConnection.accepted(own, b"key", runtime)
+    finally:
+        given_up.set()
+        stranger.close()
+        listener.close()
+    assert runtime.now() - began < 30.0, "a message of 1,024 bytes would take 100 s"
 
 
 def test_processes_are_connected_again_once_descriptors_are_free(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,8 @@ class TaskConnection:
         self._peer = peer
         self._runtime, self._lock = runtime, FairLock(runtime)
         self._longest = _LONGEST_UNPROVED
+        self._prove_until: float | None = runtime.now() + HANDSHAKE_TIMEOUT
+        """For the whole proof: a socket's own timeout is one for each byte. None once it is there."""
         # Every message is complete, so nothing is gained by waiting for more.
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -67,6 +69,7 @@ class TaskConnection:
         except BaseException:
             self.close()
             raise
+        self._prove_until = None
         self._peer.settimeout(None)
         self._peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_TIMEOUT, 0))
         self._longest = _LONGEST
@@ -112,6 +115,8 @@ class TaskConnection:
     def _exactly(self, size: int) -> bytes:
         parts, left = [], size
         while left:
+            if self._prove_until is not None:
+                self._peer.settimeout(max(0.001, self._prove_until - self._runtime.now()))
             part = self._peer.recv(min(left, 1 << 16))
             if not part:
                 raise ConnectionResetError
