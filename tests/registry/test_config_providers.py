@@ -278,6 +278,23 @@ def test_a_provider_that_breaks_its_contract_is_named_without_what_it_said(answe
     assert str(refused.value) == message
 
 
+def test_a_provider_that_fails_when_it_is_closed_fails_nothing_else(
+    root: Path, transformer: ConfigTransformer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it gave is there: neither is a lookup refused for that, nor does a run fail that has ended well."""
+
+    def fail(_: object) -> None:
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(EnvVarConfigProvider, "close", fail)
+
+    assert transform_by(PLUGINS, properties(root), {"p": "${env:DB_PASSWORD}"}).values["p"] == CANARY
+    transformer.close()
+
+    assert "config provider 'env' failed when it was closed: RuntimeError" in caplog.messages
+    assert CANARY not in caplog.text
+
+
 def test_a_provider_that_fails_when_it_is_configured_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: EnvVarConfigProvider, config: Config) -> None:
         raise RuntimeError(CANARY)

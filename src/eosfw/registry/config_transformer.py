@@ -6,7 +6,6 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from eosfw.config.config_providers import chosen_providers, provider_problems
@@ -90,10 +89,13 @@ class ConfigTransformer:
         self._providers = providers
 
     def close(self) -> None:
-        """Close the providers."""
-        with ExitStack() as closing:
-            for provider in self._providers.values():
-                closing.callback(provider.close)
+        """Close the providers; one that fails then is named in the log."""
+        for name, provider in self._providers.items():
+            try:
+                provider.close()
+            except Exception as error:  # noqa: BLE001 what it gave is there, and others are to be closed
+                # Its text is not shown: nobody knows whether there is a value in it.
+                logger.warning("config provider %r failed when it was closed: %s", name, type(error).__name__)
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
         """Replace every reference; ConfigError names the properties that have one without a value.
