@@ -4,6 +4,7 @@ Behaviour
 - Topics: all of Kafka's topic properties, each with where it comes from: the topic, the broker's properties, Kafka's
   defaults. Broker 1 (or the cluster-wide default ""): the properties the embedded broker knows.
 - Groups: those of consumer groups, also of a group that does not exist.
+- Who names no property, be it by null or by an empty list, is shown all of them.
 - Loggers of the broker and subscriptions of client metrics have no properties here.
 
 Version notes: types and documentation from 3, documentation is empty; synonyms are never listed.
@@ -57,7 +58,7 @@ def _resource(broker: Broker, resource: Any, context: Context) -> Answer:
     except KafkaError as refused:
         return {**answer, "error_code": refused.code, "error_message": refused.message, "configs": ()}
     keys = resource.configuration_keys
-    shown = [entry for entry in entries if keys is None or entry["name"] in keys]
+    shown = [entry for entry in entries if not keys or entry["name"] in keys]
     return {**answer, "error_code": Code.NONE, "configs": shown}
 
 

@@ -34,9 +34,13 @@ def _group(broker: Broker, group_id: str, context: Context, *, shows_operations:
     if not allows(broker, context, GROUP_DESCRIBE, group_id):
         return _denied(group_id)
     group = broker.groups.group(group_id)
-    if not isinstance(group, Group):
-        return _unknown(group_id, context.version, "not found" if group is None else "is not a classic group")
     operations = authorized_operations(broker, context, ResourceType.GROUP, group_id) if shows_operations else NOT_ASKED
+    if not isinstance(group, Group):
+        dead = _dead(group_id, operations)
+        if context.version < _NOT_FOUND_VERSION:
+            return dead
+        why = f"Group {group_id} {'not found' if group is None else 'is not a classic group'}."
+        return {**dead, "error_code": Code.GROUP_ID_NOT_FOUND, "error_message": why, "authorized_operations": NOT_ASKED}
     stable = group.state is GroupState.STABLE
     return {
         "error_code": Code.NONE,
@@ -60,16 +64,15 @@ def _denied(group_id: str) -> Answer:
     }
 
 
-def _unknown(group_id: str, version: int, why: str) -> Answer:
-    told = version >= _NOT_FOUND_VERSION
+def _dead(group_id: str, operations: int) -> Answer:
     return {
-        "error_code": Code.GROUP_ID_NOT_FOUND if told else Code.NONE,
-        "error_message": f"Group {group_id} {why}." if told else None,
+        "error_code": Code.NONE,
         "group_id": group_id,
         "group_state": GroupState.DEAD.value,
         "protocol_type": "",
         "protocol_data": "",
         "members": (),
+        "authorized_operations": operations,
     }
 
 

@@ -22,6 +22,8 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
     if not allows(broker, context, GROUP_DELETE, request.group_id):
         return {"error_code": GROUP_DELETE.denied, "topics": ()}
+    if not request.group_id:
+        return {"error_code": Code.INVALID_GROUP_ID, "topics": ()}
     asked = [TopicPartition(topic.name, each.partition_index) for topic in request.topics for each in topic.partitions]
     denied = {where: TOPIC_READ.denied for where in asked if not allows(broker, context, TOPIC_READ, where.topic)}
     there = [where for where in asked if where not in denied and broker.topics.partition(*where) is not None]

@@ -5,6 +5,7 @@ Behaviour
   `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. An
   invalid name is InvalidTopic. One request creates 10,000 partitions at most; topics beyond that are
   UnknownTopicOrPartition, as in Kafka every topic that is being created, and the client asks again.
+- A topic that is named twice is described once.
 - A request with topic ids is about these alone, whatever names it has.
 - The broker leads every partition, after each start in a later leader epoch.
 
@@ -55,7 +56,8 @@ def _asked(broker: Broker, request: Any, context: Context) -> Slices:
     creatable = {each.name: each for each in missing if _may_create(broker, context, each.name)}
     created = yield from create_in_slices(broker.topics, first_of(creatable.values()))
     denied = {each.name: KafkaError(TOPIC_CREATE.denied) for each in missing if each.name not in creatable}
-    found = (_found(broker, wanted, context, {**created, **denied}) for wanted in request.topics)
+    once = {(wanted.name, getattr(wanted, "topic_id", None)): wanted for wanted in request.topics}
+    found = (_found(broker, wanted, context, {**created, **denied}) for wanted in once.values())
     return _answer(broker, request, context, found)
 
 
