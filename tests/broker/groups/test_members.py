@@ -129,6 +129,25 @@ def test_members_leave_together_by_name_or_by_instance(make):
     assert Code(c.heartbeat()) is Code.REBALANCE_IN_PROGRESS
 
 
+def test_a_group_that_all_members_left_while_another_is_expected_takes_clients_in(make, until):
+    """In the middle of a rebalance; who is expected has its member id, and may never come."""
+    first, second, expected, other = make("a"), make("b"), make(), make("c")
+    first.enter()
+    expected.get_id()
+    second.send_join()
+    until(lambda: len(described(first)["members"]) == 2)  # each request travels on a connection of its own
+    leavers = [Fields(member_id="", group_instance_id=instance, reason=None) for instance in ("a", "b")]
+    first.raw.ask(LEAVE, 5, group_id=first.group, members=leavers)
+
+    other.send_join()
+    until(lambda: described(first)["members"])
+    expected.send_join()
+
+    answers = [other.joined(), expected.joined()]
+    assert [Code(each["error_code"]) for each in answers] == [Code.NONE, Code.NONE]
+    assert [each["generation_id"] for each in answers] == [2, 2]
+
+
 @pytest.mark.parametrize("version", [0, 2])
 def test_an_old_client_leaves_alone(make, version):
     a = make()

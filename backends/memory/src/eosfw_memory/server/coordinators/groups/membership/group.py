@@ -150,9 +150,10 @@ class Group:
         """Whether a member with these could join: the same type, and a protocol that every member supports."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
-        return self.protocol_type == protocol_type and not self._supported_by_all().isdisjoint(
-            name for name, _ in protocols
-        )
+        if self.protocol_type != protocol_type:
+            return False
+        # All members may have left while clients that know their member ids are still expected: no protocol is agreed.
+        return not self.members or not self._supported_by_all().isdisjoint(name for name, _ in protocols)
 
     def choose_protocol(self) -> str:
         """The protocol that most members prefer among those that all of them support."""
