@@ -16,7 +16,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 LIBRDKAFKAS = {"linger.ms": r"linger\.ms|queue\.buffering", "compression.type": r"compression\.(type|codec)"}
 """What an error may call a property instead: librdkafka finds the wrong value, and says its own name."""
-IGNORED = {"linger.ms", "buffer.memory"}
+IGNORED = {"linger.ms"}
 
 
 @pytest.fixture(params=BACKENDS)

@@ -164,6 +164,22 @@ def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: Backen
     assert [stamp for batch in batches for stamp in batch.timestamps] == stamps
 
 
+def test_records_of_many_partitions_wait_in_no_more_than_the_buffer(lab: BackendHarness) -> None:
+    """`buffer.memory`: no partition has a batch yet, and all of them together have more than may wait."""
+    topic, producer = lab.topic(partitions=20), lab.producer(properties={"buffer.memory": "100000"})
+    heard: list[int] = []
+    producer.begin_transaction()
+
+    for number in range(300):
+        one = record(topic, b"%01000d" % number, partition=number % 20)
+        producer.send(one, lambda place, _: heard.append(place.partition if place else -1))
+
+    assert 200 <= len(heard) <= 300
+    producer.commit_transaction(WAIT)
+    assert sorted(heard) == sorted(number % 20 for number in range(300))
+    assert len(lab.values(topic)) == 300
+
+
 def test_single_records_and_batches_of_one_partition_keep_their_order(lab: BackendHarness) -> None:
     """TransactionalProducer: records of one sender and partition keep their order."""
     topic, producer = lab.topic(), lab.producer()

@@ -165,6 +165,7 @@ def _producer_settings(
         transaction_timeout,
         settings.max_block,
         settings.max_request,
+        settings.buffer,
         idempotent(transactional_id, settings.given, default=False),
         settings.acks,
         settings.transaction_version,

@@ -26,9 +26,9 @@ _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("send.buffer.bytes", "receive.buffer.bytes"), Client.ANY),
     **dict.fromkeys(("socket.connection.setup.timeout.ms",), Client.ANY),
     **dict.fromkeys(("acks", "enable.idempotence", "compression.type", "max.request.size"), Client.PRODUCER),
-    **dict.fromkeys(("max.block.ms", "transaction.timeout.ms", "transactional.id"), Client.PRODUCER),
+    **dict.fromkeys(("max.block.ms", "transaction.timeout.ms", "transactional.id", "buffer.memory"), Client.PRODUCER),
     # Accepted without effect: one request is in flight at a time, and a batch has what was sent since the last one.
-    **dict.fromkeys(("linger.ms", "batch.size", "buffer.memory", "delivery.timeout.ms"), Client.PRODUCER),
+    **dict.fromkeys(("linger.ms", "batch.size", "delivery.timeout.ms"), Client.PRODUCER),
     **dict.fromkeys(("max.in.flight.requests.per.connection",), Client.PRODUCER),
     **dict.fromkeys((TRANSACTION_VERSION,), Client.ANY),
     **dict.fromkeys(("fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms"), Client.CONSUMER),
@@ -90,6 +90,7 @@ class ClientSettings:
     metadata_age: float
     max_block: float
     max_request: int
+    buffer: int
     fetch_bytes: int
     partition_bytes: int
     fetch_wait: float
@@ -114,6 +115,7 @@ class ClientSettings:
             metadata_age=seconds(given, "metadata.max.age.ms", 300.0),
             max_block=seconds(given, "max.block.ms", 60.0),
             max_request=number(given, "max.request.size", 1 << 20),
+            buffer=number(given, "buffer.memory", 32 << 20),
             fetch_bytes=number(given, "fetch.max.bytes", 50 << 20),
             partition_bytes=number(given, "max.partition.fetch.bytes", 4 << 20),
             fetch_wait=seconds(given, "fetch.max.wait.ms", 0.5),

@@ -35,6 +35,8 @@ class ProducerSettings:
     transaction_timeout: float
     max_block: float
     max_request: int
+    buffer: int
+    """Bytes of records that wait in all partitions together, after which a send delivers them."""
     idempotent: bool
     """Whether batches carry a producer id, so that one whose answer was lost may be sent again."""
     acks: int
@@ -72,6 +74,8 @@ class MemoryProducer(TransactionalProducer):
         self._failing = _Failing(self._progress)
         self._sticky = StickyPartitioner()
         self._ready = 0
+        self._buffered = 0
+        """Bytes that were sent since the last delivery of all records; closed batches may be gone."""
 
     @property
     def authentication(self) -> FirstAuthentication:
@@ -124,8 +128,10 @@ class MemoryProducer(TransactionalProducer):
                 with self._lock:
                     self._progress.check(ProducerCall.SEND)  # another thread may have begun to end the transaction
                     accumulator = self._sender.accumulator(TopicPartition(batch.topic, partition))
+                    before = accumulator.added_bytes
                     ready = accumulator.add(part, int(self._runtime.wall() * 1000), own)
                     self._ready += ready
+                    self._buffered += accumulator.added_bytes - before
                 if ready and batch.partition is None:
                     self._sticky.on_new_batch(batch.topic)
         # Where a request costs next to nothing, the cluster learns of a transaction with its first record.
@@ -152,7 +158,7 @@ class MemoryProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.ABORT):
             timer = self.new_timer(timeout)
             with self._delivering(timer), self._lock:
-                self._ready = 0
+                self._ready = self._buffered = 0
                 outcome_unknown = self._sender.outcome_unknown
                 why = "the record was dropped: its transaction was aborted before it was delivered"
                 self._sender.discard(AbortableError(f"{self._name}: {why}"))
@@ -211,10 +217,12 @@ class MemoryProducer(TransactionalProducer):
         """Deliver during a send, if there is enough; in a transaction the next call raises a failure."""
         transactional = self._transaction_manager is not None
         eager = due and transactional and self._metadata.network.eager
-        if not eager and self._ready < FULL:
+        # Many partitions may each have gathered less than a batch.
+        everything = eager or self._buffered >= self._settings.buffer
+        if not everything and self._ready < FULL:
             return
         try:
-            self._deliver(self.new_timer(self._settings.max_block), closing=eager)
+            self._deliver(self.new_timer(self._settings.max_block), closing=everything)
         except EosfwError as why:
             # The records were accepted, so the caller must not send them again, as a retriable error would ask for.
             failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
@@ -226,6 +234,7 @@ class MemoryProducer(TransactionalProducer):
         with self._delivering(timer):
             if closing:
                 self._close_batches()
+                self._buffered = 0
             self._ready = 0
             self._sender.deliver(timer)
             with self._lock:

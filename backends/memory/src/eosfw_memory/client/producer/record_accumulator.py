@@ -74,6 +74,8 @@ class PartitionAccumulator:
         self._producer, self._transactional = producer, transactional
         self._max_bytes = self._batch_bytes = max_bytes
         self._next_sequence = 0
+        self.added_bytes = 0
+        """Bytes of all records that were ever added."""
         self._empty()
 
     def _empty(self) -> None:
@@ -91,6 +93,7 @@ class PartitionAccumulator:
             end = start + len(part.values)
             own = () if callbacks is None else list(enumerate(callbacks[start:end]))
             ready += self._add_part(part, size, now_ms, own)
+            self.added_bytes += size
             start = end
         return ready
 
