@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -119,6 +120,26 @@ def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monke
     lab.write(topic, b"v")
 
     assert waiting.join(WAIT / 2)
+    lab.close()
+
+
+def test_each_of_two_long_polls_of_one_client_is_woken_by_its_change(
+    embedded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the first of them, though another thread waits by the same channel since."""
+    monkeypatch.setattr("eosfw_memory.client.transport.direct._SLICE", 2 * WAIT)
+    lab = BackendHarness(connect(embedded, "direct"), RUNTIME)
+    reader = lab.backend.reader(COMMITTED, properties={"fetch.max.wait.ms": "60000"})
+    topics = [lab.topic() for _ in range(2)]
+    waiting = []
+    for topic in topics:
+        wanted = {TopicPartition(topic, 0): OffsetRange(0, 1)}
+        waiting.append(RUNTIME.spawn("reader", partial(lambda wanted: list(reader.read(wanted, 2 * WAIT)), wanted)))
+        assert not waiting[-1].join(0.05)
+
+    for topic, thread in zip(topics, waiting, strict=True):
+        lab.write(topic, b"v")
+        assert thread.join(WAIT / 3)
     lab.close()
 
 

@@ -26,7 +26,7 @@ def _context(api: Api, client_id: str) -> Context:
     return Context(api.max_version, client_id, _HERE, in_process=True)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Pending:
     """A delayed answer of a broker, which after a restart does not know what it was asked before."""
 
@@ -34,6 +34,14 @@ class _Pending:
     broker: Broker
     restarts: int
     expires: float
+    event: Event | None = None
+    """That of the attempt which waits, if one does: each has its own, since several threads may wait for answers."""
+
+    def wake(self) -> None:
+        """Have another attempt made, on the thread that waits."""
+        event = self.event
+        if event is not None:
+            event.set()
 
 
 class DirectNetwork:
@@ -53,7 +61,7 @@ class DirectNetwork:
         self._serving = serving
         self._runtime = runtime
         self._closed = False
-        self._event: Event | None = None
+        self._waiting: set[_Pending] = set()
 
     def any(self, deadline: float) -> DirectNetwork:
         return self
@@ -63,7 +71,8 @@ class DirectNetwork:
 
     def close(self) -> None:
         self._closed = True
-        self._wake()
+        for each in tuple(self._waiting):
+            each.wake()
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         broker = self._open_broker(api)
@@ -98,8 +107,10 @@ class DirectNetwork:
         return InFlightRequest(wait, lambda: broker.give_up(pending.operation))
 
     def _await(self, broker: Broker, operation: DelayedOperation) -> _Pending:
-        broker.await_answer(operation, self._wake)
-        return _Pending(operation, broker, broker.restarts, self._runtime.now() + operation.timeout_ms / 1000)
+        expires = self._runtime.now() + operation.timeout_ms / 1000
+        pending = _Pending(operation, broker, broker.restarts, expires)
+        broker.await_answer(operation, pending.wake)
+        return pending
 
     def _awaited(self, api: Api, broker: Broker, operation: DelayedOperation, deadline: float) -> Answer | None:
         pending = self._await(broker, operation)
@@ -112,11 +123,12 @@ class DirectNetwork:
     def _attempts(self, api: Api, pending: _Pending, deadline: float) -> Answer | None:
         """Attempt a delayed answer until a deadline, or until it expires."""
         broker = pending.broker
+        self._waiting.add(pending)
         try:
             while True:
                 # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
                 # between attempt and wait is not lost.
-                event = self._event = self._runtime.event()
+                event = pending.event = self._runtime.event()
                 now = self._runtime.now()
                 expired = now >= pending.expires
                 answer = broker.attempt(pending.operation, expired=expired)
@@ -131,7 +143,8 @@ class DirectNetwork:
                     return None
                 event.wait(min(deadline - now, _SLICE))
         finally:
-            self._event = None
+            pending.event = None
+            self._waiting.discard(pending)
 
     def _answered(self, api: Api, answer: Answer | None) -> Answer:
         if answer is None:
@@ -145,11 +158,6 @@ class DirectNetwork:
             raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
         # Over a socket such a failure closes the connection, so the client sees the same here.
         raise NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}") from why
-
-    def _wake(self) -> None:
-        event = self._event
-        if event is not None:
-            event.set()
 
     def _open_broker(self, api: Api) -> Broker:
         self._refuse_if_closed(api)
