@@ -159,6 +159,9 @@ pieces = st.lists(
 @example([b'{"i":1}{"i":2}'])
 @example([b'{"i":1}{"i":2}', b" "])
 @example([b'{"i":1', b',"s":"b"}{}'])
+@example([b'{"d":NaN}'])
+@example([b'{"i":1,"z":[ -Infinity]}'])
+@example([b'{"d": Inf}'])
 def test_columns_are_read_at_once_as_one_by_one(values: list[bytes]) -> None:
     """CNV-31: or not at once: Arrow's reader gives what Python's gives, or nothing."""
     deserializer = JsonFormat(parse_ddl(COLUMNS)).deserializer()
@@ -170,10 +173,18 @@ def test_columns_are_read_at_once_as_one_by_one(values: list[bytes]) -> None:
         at_once.validate(full=True)
 
 
+def test_what_json_has_no_number_for_is_refused_whatever_stands_beside_it() -> None:
+    """CNV-31: Arrow's reader takes NaN and Infinity, which the values beside them must not decide about."""
+    refused = "it is no JSON that can be read"
+    assert decoded("d DOUBLE", b'{"d":NaN}') == decoded("d DOUBLE", b'{"d":NaN}', b" ")[:1] == [refused]
+    assert decoded("d DOUBLE", b'{"d":1, "z":-Infinity}') == [refused]
+
+
 def test_plain_objects_are_read_at_once() -> None:
     """CNV-31."""
     deserializer = JsonFormat(parse_ddl(COLUMNS)).deserializer()
-    value = {"i": 1, "l": 2, "d": 0.5, "f": 0.1, "s": "x", "b": True, "n": {"y": ["z"]}, "t": "2024-01-31", "m": "1.25"}
+    value = {"i": 1, "l": 2, "d": 0.5, "f": 0.1, "s": "Info", "b": True, "n": {"y": ["NaN"]}, "t": "2024-01-31"}
+    value["m"] = "1.25"
     column = pa.array([json.dumps(value).encode(), None, b'{"i": 2}'], pa.binary())
 
     found = deserializer.deserialize_column(column)

@@ -8,6 +8,7 @@ values means that each value is one. A text that begins with null, which is JSON
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -20,6 +21,8 @@ from eosfw_spark.formats.undecodable import UndecodableError
 
 _LARGEST: Final = 1 << 30
 """Bytes of one block, which Arrow counts in 32 bits."""
+_CONSTANT: Final = re.compile(rb"[:,\[]\s*-?(?:NaN|Inf)")
+"""What Arrow takes for a number and JSON does not have; within a text it may look so, too, which only costs time."""
 
 
 class JsonColumns:
@@ -41,6 +44,9 @@ class JsonColumns:
         if not pc.all(pc.and_(pc.starts_with(values, "{"), pc.ends_with(values, "}"))).as_py():
             return None
         text = b"\n".join(values.to_pylist())
+        # The search for two words takes a seventh of the time of the expression.
+        if (b"NaN" in text or b"Inf" in text) and _CONSTANT.search(text):
+            return None
         try:
             text.decode("utf-8")
             table = arrow_json.read_json(
