@@ -123,6 +123,39 @@ def test_what_cannot_be_simulated_is_refused(pytester, test, why):
     result.stdout.fnmatch_lines([why])
 
 
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--eos-simulation-seeds=-2", "*eos_simulation_seeds: must be 1 or more, not -2*"),
+        ("--eos-simulation-seeds=0", "*eos_simulation_seeds: must be 1 or more, not 0*"),
+        ("--eos-patience=0", "*eos_patience: must be above 0, not 0*"),
+        ("--eos-patience=nan", "*eos_patience: must be above 0, not nan*"),
+        ("--eos-patience=inf", "*eos_patience: must be above 0, not inf*"),
+        ("--eos-simulation-coverage=.", "*--eos-simulation-coverage: '.' cannot be written*"),
+    ],
+)
+def test_a_number_that_would_play_or_wait_for_nothing_is_refused(pytester, option, why):
+    """SIM-06: fewer seeds than one would pass every test."""
+    result = run(pytester, RIGHT, option)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([why])
+
+
+def test_the_coverage_may_go_to_a_folder_that_is_not_there_yet(pytester):
+    """SIM-05: a long run must not end without what it has found."""
+    run(pytester, RIGHT, "--eos-simulation-seeds=1", "--eos-simulation-coverage=new/coverage.json")
+
+    assert json.loads((pytester.path / "new" / "coverage.json").read_text())["seeds"] == 1
+
+
+def test_a_simulated_test_that_runs_no_connector_fails(pytester):
+    """SIM-06: it proves nothing."""
+    result = run(pytester, "@pytest.mark.eos_simulation(seeds=1)\ndef test_nothing(eos): pass")
+
+    result.assert_outcomes(failed=1)
+
+
 def test_a_backend_with_threads_of_its_own_is_skipped(pytester):
     """SIM-06."""
     result = run(pytester, RIGHT, "--eos-backend=confluent", "-rs")

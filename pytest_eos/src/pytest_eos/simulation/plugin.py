@@ -102,6 +102,8 @@ def _play_all(item: pytest.Function, tokens: list[str], options: Options) -> Non
             coverage.add_run(found)
             item.stash[HARNESSES] = [found.harness]
             if found.failure is None:
+                if found.harness.group is None:
+                    raise pytest.UsageError(f"{item.nodeid}: it calls no `eos.run(CONNECTOR, ...)`: it shows nothing")
                 continue
             best = found if options.simulation_seed is not None else shrink(found, played)
             item.stash[HARNESSES] = [best.harness]
@@ -137,7 +139,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output[_WORKER_KEY] = coverage.as_json()
     elif wanted not in (None, "-"):
-        Path(str(wanted)).write_text(json.dumps(coverage.as_json(), indent=2) + "\n", encoding="utf-8")
+        path = Path(str(wanted))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(coverage.as_json(), indent=2) + "\n", encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -166,13 +167,13 @@ def read_options(config: pytest.Config) -> Options:
         client=client,
         required=_required(config),
         seed=_seed(config),
-        patience=float(_number(config, "patience", float) or 60.0),
+        patience=_patience(config),
         clock=_clock(config),
         security=_security(config),
         certificate=_certificate(config),
         simulation_seed=_text(config, "simulation_seed"),
-        simulation_seeds=int(_number(config, "simulation_seeds", int) or 0) or None,
-        simulation_coverage=_text(config, "simulation_coverage"),
+        simulation_seeds=_simulation_seeds(config),
+        simulation_coverage=_simulation_coverage(config),
         keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
 
@@ -219,12 +220,37 @@ def _certificate(config: pytest.Config) -> Path | None:
     given: str = config.getoption("eos_certificate") or config.getini("eos_certificate")
     if not given:
         return None
-    path = Path(given)
-    if path.suffix != ".html":
+    if Path(given).suffix != ".html":
         raise pytest.UsageError(f"--eos-certificate: {given!r} must end in .html; the JSON goes beside it")
+    return _writable("certificate", given)
+
+
+def _simulation_coverage(config: pytest.Config) -> str | None:
+    given = _text(config, "simulation_coverage")
+    return given if given in (None, "-") else str(_writable("simulation_coverage", given))
+
+
+def _writable(name: str, given: str) -> Path:
+    """The path of a file that is written when the session is over, which must not be the time to refuse it."""
+    path = Path(given)
     if path.is_dir() or any(above.is_file() for above in path.absolute().parents):
-        raise pytest.UsageError(f"--eos-certificate: {given!r} cannot be written: it is a folder, or lies below a file")
+        option = f"--eos-{name.replace('_', '-')}"
+        raise pytest.UsageError(f"{option}: {given!r} cannot be written: it is a folder, or lies below a file")
     return path.absolute()
+
+
+def _patience(config: pytest.Config) -> float:
+    seconds = _number(config, "patience", float)
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise pytest.UsageError(f"eos_patience: must be above 0, not {seconds:g}")
+    return 60.0 if seconds is None else float(seconds)
+
+
+def _simulation_seeds(config: pytest.Config) -> int | None:
+    seeds = _number(config, "simulation_seeds", int)
+    if seeds is not None and seeds < 1:  # a test that plays no seed would pass
+        raise pytest.UsageError(f"eos_simulation_seeds: must be 1 or more, not {seeds}")
+    return None if seeds is None else int(seeds)
 
 
 def _clock(config: pytest.Config) -> str:
