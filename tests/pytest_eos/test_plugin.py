@@ -17,7 +17,7 @@ from eosfw import __version__
 from eosfw.observe import TaskStep
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.markers import zombie_specs
-from pytest_eos.runs.queries import spark
+from pytest_eos.runs.queries import runs, spark
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
@@ -165,6 +165,19 @@ def test_a_promised_spark_that_is_missing_fails(pytester, monkeypatch, how):
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*spark is required by --eos-require, but: no Java here: install a JDK"])
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_query_that_finds_no_spark_keeps_the_promise_as_well(pytester, monkeypatch, required):
+    """It asks for no fixture that could fail the test, or name the reason in the summary."""
+    monkeypatch.setattr(runs, "problem", lambda: "no Java here: install a JDK")
+    test = "@pytest.mark.eos_clock('real')\ndef test_it(eos): eos.run_query('queries:copy')"
+
+    result = run(pytester, test, *(["--eos-require=spark"] if required else []))
+
+    result.assert_outcomes(failed=required, skipped=not required)
+    words = "*spark is required by --eos-require, but" if required else "skipped"
+    result.stdout.fnmatch_lines([f"{words}: no Java here: install a JDK"])
 
 
 def test_the_header_says_what_tests_run_on(pytester):

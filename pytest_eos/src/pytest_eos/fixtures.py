@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_eos.environment.clusters.cleanup import CREATED_RESOURCES
 from pytest_eos.environment.config import clocks
 from pytest_eos.environment.config.options import SETTINGS
-from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS
+from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, give_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,14 +30,7 @@ if TYPE_CHECKING:
 def eos_unavailable(request: pytest.FixtureRequest) -> Any:
     """Call with (`kafka` or `spark`, reason): skips the test, or fails it when `--eos-require` promised that."""
     config = request.config
-
-    def give_up(what: str, reason: str) -> NoReturn:
-        if what in config.stash[SETTINGS].required:
-            pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
-        config.stash[STATISTICS].skipped.append(reason)
-        pytest.skip(reason)
-
-    return give_up
+    return partial(give_up, config.stash[SETTINGS].required, config.stash[STATISTICS])
 
 
 @pytest.fixture
@@ -132,7 +126,7 @@ def eos(
     from pytest_eos.runs.groups.worker_harness import HarnessSettings
 
     options = request.config.stash[SETTINGS]
-    settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience)
+    settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience, options.required)
     made = request.config.stash[CREATED_RESOURCES] if eos_cluster.local is None else None
     statistics = request.config.stash[STATISTICS]
     with EosHarness(

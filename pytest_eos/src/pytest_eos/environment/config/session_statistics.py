@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -52,3 +53,11 @@ class SessionStatistics:
 STATISTICS = pytest.StashKey[SessionStatistics]()
 HARNESSES = pytest.StashKey[list[Any]]()
 """The harnesses of a test."""
+
+
+def give_up(required: Collection[str], statistics: SessionStatistics, what: str, reason: str) -> NoReturn:
+    """Skip the test for which something is missing; fail it if `--eos-require` promised that."""
+    if what in required:
+        pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
+    statistics.skipped.append(reason)
+    pytest.skip(reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -36,6 +36,8 @@ class HarnessSettings:
     folder: Path
     seed: int
     patience: float
+    required: Collection[str] = ()
+    """What must not be missing (`--eos-require`)."""
 
 
 class WorkerHarness:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_eos.environment.config.clocks import needs_real_clock
 from pytest_eos.environment.config.markers import DRIVER, KILL, ZombieSpec
+from pytest_eos.environment.config.session_statistics import give_up
 from pytest_eos.environment.processes.os_processes import PROC
 from pytest_eos.runs.groups.worker_harness import WorkerHarness
 from pytest_eos.runs.queries.process import QueryProcess
@@ -99,10 +100,11 @@ class QueryRuns:
     def _require_processes(self) -> None:
         if self._eos.cluster.virtual:
             raise needs_real_clock("a driver of Spark in processes of its own")
-        if why := problem():
-            pytest.skip(why)
-        if not (PROC / "self" / "environ").exists():
-            pytest.skip(f"drivers of Spark are frozen by what {PROC} says of processes, which this system lacks")
+        why = problem()
+        if why is None and not (PROC / "self" / "environ").exists():
+            why = f"drivers of Spark are frozen by what {PROC} says of processes, which this system lacks"
+        if why is not None:
+            give_up(self._eos.settings.required, self._eos.statistics, "spark", why)
 
     def complaints(self) -> list[str]:
         """A message for each zombie that was not frozen, then woken or killed."""
