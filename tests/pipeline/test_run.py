@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -283,6 +284,26 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
 
     assert "topic 'held', partition 0: held back at offset 0 of 1" in str(reported.value)
     assert "transactional id 'somebody-else-0'" in str(reported.value)
+
+
+def test_of_several_open_transactions_the_one_that_began_first_is_named(pipeline: Make, plugins: Plugins) -> None:
+    """Whoever ends another one waits as long as before."""
+    runtime = ThreadRuntime()
+    flow = replace(pipeline(), cluster=replace(pipeline().cluster, properties={}))
+    with LocalRun(flow, plugins, runtime) as local, ExitStack() as opened:
+        admin = opened.enter_context(closing(local.backend.admin()))
+        admin.create_topics([NewTopic("held")])
+        for name in ("in-the-way", "later"):
+            writer = opened.enter_context(closing(local.backend.producer(name, transaction_timeout=60.0)))
+            writer.init_transactions(10)
+            writer.begin_transaction()
+            writer.send(ProducerRecord("held", b"open"))
+            writer.flush(10)
+
+        with pytest.raises(ReadStalledError) as reported:
+            committed_ranges(local, ["held"], RunControl(runtime), timeout=0.5)
+
+    assert "held back at offset 0 of 2 by transactional id 'in-the-way'" in str(reported.value)
 
 
 def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plugins: Plugins) -> None:

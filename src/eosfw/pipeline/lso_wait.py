@@ -59,7 +59,9 @@ def _lagging(admin: Admin, written: Mapping[TopicPartition, int]) -> dict[TopicP
 def _stall_text(
     run: LocalRun, held: Mapping[TopicPartition, int], written: Mapping[TopicPartition, int], timeout: float
 ) -> str:
-    holders = {one.partition: one for one in run.open_transactions(held)}
+    # Of several the one that began first comes last, and stays: the last stable offset is where it began.
+    found = sorted(run.open_transactions(held), key=lambda one: -one.first_offset)
+    holders = {one.partition: one for one in found}
     texts = []
     for partition, offset in held.items():
         holder = holders.get(partition)
