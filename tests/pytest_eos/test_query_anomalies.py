@@ -31,14 +31,15 @@ class Sink:
         (checkpoint / "commits").mkdir(parents=True)
         (checkpoint / "metadata").write_text(json.dumps({"id": QUERY}))
 
-    def publish(self, batch: int, rows: list[bytes], *, said: int | None = None) -> None:
+    def publish(self, batch: int | None, rows: list[bytes], *, said: int | None = None, query: str = QUERY) -> None:
         token = {"batch": batch, "rows": len(rows) if said is None else said, "writers": 1}
-        with closing(self._eos.backend.producer(f"eos-spark-{QUERY}", transaction_timeout=60.0)) as producer:
+        with closing(self._eos.backend.producer(f"eos-spark-{query}", transaction_timeout=60.0)) as producer:
             producer.init_transactions(10.0)
             producer.begin_transaction()
             if rows:
                 producer.send_batch(ProducerBatch("out", list(rows), [None] * len(rows), 0))
-            producer.send_batch(ProducerBatch("__eos_tokens", [json.dumps(token).encode()], [QUERY.encode()], 3))
+            if batch is not None:
+                producer.send_batch(ProducerBatch("__eos_tokens", [json.dumps(token).encode()], [query.encode()], 3))
             producer.commit_transaction(10.0)
 
     def finish(self, batch: int) -> None:
@@ -91,3 +92,16 @@ def test_a_batch_that_is_finished_and_was_never_published_is_named(eos: EosHarne
     sink.finish(1)
     with pytest.raises(AssertionError, match=r"lost-batch: batch 1 of 11-22 is finished by its checkpoint"):
         eos.assert_no_anomaly(QueryRun("q", checkpoint, []), "out")
+
+
+def test_rows_of_no_batch_show_nothing(eos: EosHarness, sink: Sink, checkpoint) -> None:
+    """CHK-06, CHK-04: a batch that came again without its token is no anomaly that could be named, and is not good."""
+    sink.publish(None, ROWS)
+    with pytest.raises(AssertionError, match=r"nothing shown: 3 visible rows, the first at out-0@4, are of no batch"):
+        eos.assert_no_anomaly(QueryRun("q", checkpoint, []), "out")
+
+
+def test_rows_of_another_query_are_not_judged(eos: EosHarness, sink: Sink, checkpoint) -> None:
+    """CHK-06: two queries may write one topic."""
+    sink.publish(0, ROWS, query="33-44")
+    eos.assert_no_anomaly(QueryRun("q", checkpoint, []), "out")

@@ -48,7 +48,7 @@ class Judgement(Enum):
     GOOD = "good"
     ANOMALIES = "anomalies"
     NOTHING_SHOWN = "nothing shown"
-    """It has no anomaly, and cannot show that there was none: it is cut off, or lacks a fault that was asked for."""
+    """It has no anomaly, and cannot show that there was none: it is cut off, say, or lacks a fault that was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ def _gaps(facts: Facts, committed: int, faults: Collection[str]) -> Iterable[str
         yield "no log was read to its end: no line 'partition'"
     if not committed:
         yield "no transaction was committed"
+    if nameless := spark_checks.rows_of_no_batch(facts):
+        yield nameless
     fired = {fault.val for fault in facts.of("fault")}
     for name in sorted(set(faults) - fired):
         yield f"the fault {name!r} was asked for, and did not happen"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Facts
 from eosfw.checker.operation import NONE, Operation
+from eosfw.text import quantity
 
 Batch = tuple[str, int]
 """A query, and the number of its batch."""
@@ -46,6 +47,18 @@ def incomplete_batches(facts: Facts) -> Iterator[Anomaly]:
         if batch not in visible and lost:
             what = f"batch {batch[1]} of {batch[0]} is finished by its checkpoint, and none of its rows is visible"
             yield anomaly("lost-batch", what, [*tokens.get(batch, ())[:1], checkpoint])
+
+
+def rows_of_no_batch(facts: Facts) -> str | None:
+    """Why a history of batches shows nothing: rows are visible that nobody is known to have written."""
+    if not facts.of("token"):
+        return None
+    seen = [row for entries in facts.log.values() for row in entries if row.op == "log" and row.visible]
+    nameless = [row for row in seen if not (row.connector or row.src_part or row.val in facts.writer_of)]
+    if not nameless:
+        return None
+    rows, first = quantity(len(nameless), "visible row"), f"{nameless[0].part}@{nameless[0].off}"
+    return f"{rows}, the first at {first}, are of no batch: no token has the producer and the epoch of its transaction"
 
 
 def _tokens(facts: Facts) -> dict[Batch, list[Operation]]:

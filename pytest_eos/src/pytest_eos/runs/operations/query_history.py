@@ -27,6 +27,8 @@ from pytest_eos.runs.run_harness import RunHarness
 TOKENS: Final = "__eos_tokens"
 Producer = tuple[int, int]
 """Producer id and epoch: those of one transaction, where each transaction raises the epoch (KIP-890)."""
+_Row = tuple[Record, Fields]
+"""A record with the producer that the log names for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +41,30 @@ class _Published:
     writers: int
     producer: Producer | None
 
+    def is_of(self, query: str) -> bool:
+        """Whether a query wrote it; in mode `parallel` each writer has its own, with its number behind the query."""
+        writer = self.key.removeprefix(query).removeprefix("-")
+        return self.key.startswith(query) and (not writer or writer.isdecimal())
+
 
 def query_operations(eos: RunHarness, query: QueryRun, topic: str) -> list[Operation]:
     """The history of a query that is over: its visible rows, its tokens, what its checkpoint says is finished.
 
     A row is of the batch whose token has its producer id and epoch. So the rows of a transaction that shares its epoch
-    with another one, without KIP-890, are of no batch.
+    with another one, without KIP-890, are of no batch. Those of another query have its name, and no batch.
     """
     name = _query_id(query.checkpoint)
     rows = Topic(eos, (topic,))
     ranges, stable = _whole(rows)
     stored = StoredLog(rows, ranges)
-    published = list(_published(eos, name))
+    tokens = list(_published(eos))
+    published = [each for each in tokens if each.is_of(name)]
+    others = {each.producer: each.key for each in tokens if not each.is_of(name)}
     facts = chain(
         CoordinatorOperations(eos.cluster).up_to(math.inf),
         _tokens(name, published),
         _finished(name, query.checkpoint),
-        _rows(name, published, list(rows.records()), stored),
+        _rows(name, published, others, _by_producer(list(rows.records()), stored)),
         stored.markers(ranges),
         (
             operation("log", "partition", part=f"{one.topic}-{one.partition}", off=stable[one], seq=each.end)
@@ -81,14 +90,13 @@ def _whole(topic: Topic) -> tuple[Ranges, Mapping[TopicPartition, int]]:
     return {one: OffsetRange(starts[one], ends[one]) for one in ones}, stable
 
 
-def _published(eos: RunHarness, query: str) -> Iterator[_Published]:
-    """The tokens of a query; in mode `parallel` each writer has one of its own, with its number behind the query."""
+def _published(eos: RunHarness) -> Iterator[_Published]:
+    """The tokens of all queries."""
     topic = Topic(eos, (TOKENS,))
     stored = StoredLog(topic, _whole(topic)[0])
     for record in topic.records():
         key = (record.key or b"").decode(errors="replace")
-        writer = key.removeprefix(query).removeprefix("-")
-        if key.startswith(query) and (not writer or writer.isdecimal()) and record.value is not None:
+        if record.value is not None:
             fields = json.loads(record.value)
             known = stored.producer_at(TopicPartition(record.topic, record.partition), record.offset)
             producer = (known["pid"], known["epoch"]) if known else None
@@ -115,22 +123,29 @@ def _finished(query: str, checkpoint: Path) -> Iterator[Fields]:
         yield operation("spark", "checkpoint", connector=query, txn=batch)
 
 
-def _rows(
-    query: str, published: Sequence[_Published], records: Sequence[Record], stored: StoredLog
-) -> Iterator[Fields]:
-    shared = Counter(each.producer for each in published)
-    tokens = {each.producer: each for each in published if shared[each.producer] == 1}
-    written: dict[Producer | None, list[tuple[Record, Fields]]] = defaultdict(list)
+def _by_producer(records: Sequence[Record], stored: StoredLog) -> Mapping[Producer | None, Sequence[_Row]]:
+    written: dict[Producer | None, list[_Row]] = defaultdict(list)
     for record in records:
         known = stored.producer_at(TopicPartition(record.topic, record.partition), record.offset)
         written[(known["pid"], known["epoch"]) if known else None].append((record, known))
+    return written
+
+
+def _rows(
+    query: str,
+    published: Sequence[_Published],
+    others: Mapping[Producer | None, str],
+    written: Mapping[Producer | None, Sequence[_Row]],
+) -> Iterator[Fields]:
+    shared = Counter(each.producer for each in published)
+    tokens = {each.producer: each for each in published if shared[each.producer] == 1}
     for producer, rows in written.items():
         token = tokens.get(producer)
         repeats = token is not None and len(rows) > token.rows
         times: Counter[tuple[bytes | None, bytes | None]] = Counter()
         for record, known in rows:
             content = record.key, record.value
-            of_batch: Fields = {}
+            of_batch: Fields = {"connector": others[producer]} if producer in others and producer is not None else {}
             if token is not None:
                 # Equal rows of one transaction are different ones, unless there are more than its token says.
                 row, attempt = (str(content), times[content]) if repeats else (f"{content} {times[content]}", 0)
