@@ -1,7 +1,9 @@
-"""The output folder of a step, without Spark: what is replaced, and by which run."""
+"""The folders of a step, without Spark: what is replaced, by which run, and who holds a checkpoint."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import StepFailedError
+from eosfw.protocols import Step, StepInput
+from eosfw_spark.steps.checkpoint import Checkpoint
 from eosfw_spark.steps.output import Output
 
 
@@ -60,3 +64,17 @@ def test_what_a_killed_run_was_writing_is_no_output(folder: Path) -> None:
 
     assert shown(folder) == ["part-again.csv"]
     assert shown(folder.parent) == ["out"]
+
+
+def test_a_checkpoint_on_a_file_system_without_locks_is_not_in_use(tmp_path: Path, monkeypatch) -> None:
+    """Nobody can tell there; that another run has it would be a reason that no user can do away with."""
+
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    checkpoint = Checkpoint(tmp_path / "c")
+    checkpoint.claim(Step("s", [StepInput("t", "t")], "out", sql="SELECT 1"))
+    checkpoint.close()
+
+    assert (tmp_path / "c" / "step.json").exists()

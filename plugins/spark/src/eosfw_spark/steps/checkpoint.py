@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from eosfw.errors import StepFailedError
 from eosfw.protocols import Step
 
+logger = logging.getLogger(__name__)
 _FILE: Final = "step.json"
 _LOCK: Final = ".step.lock"
 
@@ -43,8 +45,10 @@ class Checkpoint:
         """Take the folder for this step; StepFailedError if another run has it, or if another step left it."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise StepFailedError(f"checkpoint {self.folder} is in use by another run; end that one first") from None
+        except OSError as why:
+            logger.warning("%s has no locks, so nothing keeps another run from it: %s", self.folder, why.strerror)
         file, own = self.folder / _FILE, _described(step)
         earlier = _noted(file)
         if earlier is not None and not self.new and earlier != own:
