@@ -33,6 +33,8 @@ class Victim(Enum):
     """Each process that reaches the step, until Spark gives the query up."""
     EXECUTOR = "executor"
     """The JVM above the first task that reaches the step, and its Python worker."""
+    PROGRAM = "program"
+    """The first process that reaches the step, which is the one that started the query."""
     DRIVER = "driver"
     """All processes of the driver: the one that reaches the step stands still until the script kills them."""
 

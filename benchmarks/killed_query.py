@@ -1,16 +1,20 @@
 """The driver of `spark_kills.py`: one query on one checkpoint, started again whenever it fails.
 
-`python killed_query.py` reads what to run from the folder of the kills, and ends when its parent does.
+`python killed_query.py` reads what to run from the folder of the kills, and ends when its parent does. With `--keep` it
+runs no query, and keeps a session whose JVM outlives the drivers that attach to it.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from kill_switch import FOLDER_VARIABLE, SHARED, KillFolder
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -95,15 +99,49 @@ class Driver:
         return self.start()
 
 
+def started(query: dict[str, Any]) -> session.Session:
+    """A session with a JVM of its own."""
+    # A second attempt beside the first one makes a batch of a shared transaction run again.
+    speculation = {"spark.speculation": "false"} if query["sink"]["mode"] == SHARED else {}
+    return session.start(cores=2, more={**SETTINGS, **speculation, "spark.master": query["master"]})
+
+
+def keep(folder: KillFolder, running: session.Session) -> None:
+    """Tell drivers how to attach to this session, until the parent ends."""
+    parameters, parent = running.spark.sparkContext._gateway.gateway_parameters, os.getppid()  # noqa: SLF001
+    folder.write("gateway", {"port": parameters.port, "secret": parameters.auth_token})
+    while os.getppid() == parent:
+        time.sleep(LOOK)
+
+
+def attached(folder: KillFolder) -> SparkSession:
+    """The kept session; what the driver before this one left running of its query is stopped, its tasks are not."""
+    while (gateway := folder.read("gateway")) is None:
+        time.sleep(LOOK)
+    # As `spark-submit` tells the program that it starts.
+    os.environ.update(PYSPARK_GATEWAY_PORT=str(gateway["port"]), PYSPARK_GATEWAY_SECRET=gateway["secret"])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    to = launch_gateway()
+    java = to.jvm.JavaSparkContext(to.jvm.org.apache.spark.SparkContext.getOrCreate())
+    spark = SparkSession(SparkContext(gateway=to, jsc=java, conf=SparkConf(_jconf=java.getConf())))
+    for left in spark.streams.active:
+        left.stop()
+    return spark
+
+
 def main() -> None:
     """Run until drained."""
     folder = KillFolder(Path(os.environ[FOLDER_VARIABLE]))
     query = folder.read("query")
-    # A second attempt beside the first one makes a batch of a shared transaction run again.
-    speculation = {"spark.speculation": "false"} if query["sink"]["mode"] == SHARED else {}
-    running = session.start(cores=2, more={**SETTINGS, **speculation, "spark.master": query["master"]})
+    if query["kept"] and "--keep" not in sys.argv:
+        Driver(attached(folder), folder).run()
+        return
+    running = started(query)
     try:
-        Driver(running.spark, folder).run()
+        if query["kept"]:
+            keep(folder, running)
+        else:
+            Driver(running.spark, folder).run()
     finally:
         running.close()
 

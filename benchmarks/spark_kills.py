@@ -7,10 +7,10 @@ Spark's own log of commits; an executor before it reads, writes and ends its tas
 lost. With `--prefetch` it is the driver that dies before it reads. A kill of the driver is SIGKILL of its process
 that does the step, of every attempt of it until the query fails, which is then started again from its checkpoint in
 the same JVM; for the share `--whole-driver`, of the JVM and all of its processes. In mode `parallel` the tasks
-publish, so a driver's kill there meets all attempts of a task; in mode `shared` (`SharedTransactionSink`) the
-driver's own process publishes, and all of its processes are killed. At the end a reader at read_committed counts
-duplicates, missing and foreign records, and those out of order within their source partition. Prints one JSON object;
-the exit code is 1 if any count is above 0.
+publish, so a driver's kill there meets all attempts of a task. In mode `shared` (`SharedTransactionSink`) the program
+that started the query publishes: it is killed, and another one attaches to its JVM, in which tasks of the dead one may
+still write. At the end a reader at read_committed counts duplicates, missing and foreign records, and those out of
+order within their source partition. Prints one JSON object; the exit code is 1 if any count is above 0.
 
 The long run:
 
@@ -53,7 +53,7 @@ DRIVER = {
     "driver: committed": "batch:committed",
 }
 IN_DRIVER = {"batch:fence", "batch:publish", "batch:commit", "batch:committed"}
-"""What `SharedTransactionSink` does in the driver's process."""
+"""What `SharedTransactionSink` does in the program that started the query."""
 EXECUTOR = {"executor: write": "batch:write", "executor: staged": "batch:staged"}
 READ = "batch:read"
 LOST_COMMIT = "lost commit"
@@ -88,25 +88,35 @@ class Writer:
 
 
 class QueryProcess:
-    """The driver's process with all that it starts."""
+    """The driver's process with all that it starts; with `kept`, a JVM that outlives it is in another process."""
 
-    def __init__(self, folder: KillFolder, path: str) -> None:
-        self._folder = folder
+    def __init__(self, folder: KillFolder, path: str, *, kept: bool) -> None:
+        self._folder, self._kept = folder, kept
         self._environment = {**os.environ, FOLDER_VARIABLE: str(folder.path), "PYTHONPATH": path}
         self._environment["TMPDIR"] = str(folder.path)
         self.start()
 
     def start(self) -> None:
-        """Start a driver on the checkpoint."""
-        command = [sys.executable, str(Path(__file__).with_name("killed_query.py"))]
-        with (self._folder.path / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
+        """Start a driver on the checkpoint, with a JVM."""
+        self._keeper = self._run("--keep") if self._kept else None
+        self._process = self._run()
 
-    def check(self) -> None:
-        """Raise if it has ended by itself."""
-        if self._process.poll() is not None:
-            said = (self._folder.path / "log").read_text(errors="replace").strip().splitlines()
-            raise ContenderError(f"the driver ended: {said[-1] if said else self._process.returncode}")
+    def replace_program(self) -> None:
+        """Start another program in the place of one that was killed, in the same JVM."""
+        self._process.wait(PATIENCE)
+        self._process = self._run()
+
+    def _run(self, *options: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(Path(__file__).with_name("killed_query.py")), *options]
+        with (self._folder.path / "log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
+
+    def ended(self) -> str | None:
+        """What it said last, if it has ended."""
+        if all(each.poll() is None for each in (self._process, self._keeper) if each is not None):
+            return None
+        said = (self._folder.path / "log").read_text(errors="replace").strip().splitlines()
+        return said[-1] if said else str(self._process.returncode)
 
     def processes(self) -> list[int]:
         """Of the driver, its JVM, its executors and its Python workers."""
@@ -115,11 +125,15 @@ class QueryProcess:
     def kill(self) -> None:
         """Kill them all, without a word."""
         deadline = time.monotonic() + PATIENCE
+        mine = [each for each in (self._process, self._keeper) if each is not None]
         while (left := self.processes()) and time.monotonic() < deadline:
             os_processes.send(signal.SIGKILL, left)
-            self._process.poll()
+            for each in mine:
+                each.poll()
             time.sleep(LOOK)
-        self._process.wait(PATIENCE)
+        for each in mine:
+            each.wait(PATIENCE)
+        (self._folder.path / "gateway").unlink(missing_ok=True)
 
 
 @dataclass
@@ -177,6 +191,9 @@ class Kills:
             self.tally.whole_drivers += 1
             self._folder.arm(None)
             self._query.start()
+        if fired and kill.victim == Victim.PROGRAM.value:
+            self._folder.arm(None)
+            self._query.replace_program()
         if fired and kill.victim not in (Victim.PROCESS.value, Victim.EXECUTOR.value):
             self._await(lambda: self._folder.counted("starts") > starts)
         self._folder.arm(None)
@@ -194,9 +211,10 @@ class Kills:
     def _victim(self, point: str, *, whole: bool) -> Victim:
         if point.startswith("executor"):
             return Victim.EXECUTOR if self._given.cluster else Victim.PROCESS
-        # `foreachBatch` calls its function in the driver's own process, which nothing survives.
+        if whole:
+            return Victim.DRIVER
         own = self._given.mode == SHARED and self._steps[point] in IN_DRIVER
-        return Victim.DRIVER if whole or own else Victim.EVERY_ATTEMPT
+        return Victim.PROGRAM if own else Victim.EVERY_ATTEMPT
 
     def _end_committer(self) -> None:
         """A process that publishes fences before its first batch alone, so another one has to take over."""
@@ -209,7 +227,9 @@ class Kills:
     def _await(self, happened: Callable[[], bool], seconds: float = PATIENCE, *, writes: bool = True) -> bool:
         deadline = time.monotonic() + seconds
         while not happened():
-            self._query.check()
+            ended = self._query.ended()
+            if ended is not None and not happened():
+                raise ContenderError(f"the driver ended: {ended}")
             if time.monotonic() > deadline:
                 return False
             if writes and self._writer.offsets < self._planned() * PER_BATCH + AHEAD:
@@ -276,14 +296,15 @@ def cluster(servers: str | None) -> Iterator[str]:
 
 def measure(servers: str, given: argparse.Namespace, path: Path) -> Mapping[str, object]:
     """Run it all; what was counted."""
-    folder, began = KillFolder(path), time.monotonic()
+    folder, began, kept = KillFolder(path), time.monotonic(), given.mode == SHARED
     sink = {"mode": given.mode, **({"writers": str(PARTITIONS)} if given.mode == "parallel" else {})}
     master = "local-cluster[2,1,1024]" if given.cluster else "local[2,4]"
     about = {"servers": servers, "input": INPUT, "output": OUTPUT, "sink": sink}
     source = {"maxOffsetsPerTrigger": PER_BATCH, "prefetchOffsets": PER_BATCH if given.prefetch else 0}
     folder.write("lost", {"number": 0, "skipped": 0})
-    folder.write("query", {**about, "source": source, "master": master, "checkpoint": str(path / "checkpoint")})
-    writer, query = Writer(servers, given.seed), QueryProcess(folder, install(path / "site"))
+    about |= {"source": source, "master": master, "checkpoint": str(path / "checkpoint"), "kept": kept}
+    folder.write("query", about)
+    writer, query = Writer(servers, given.seed), QueryProcess(folder, install(path / "site"), kept=kept)
     try:
         kills = Kills(folder, query, writer, given)
         kills.run()
