@@ -45,6 +45,13 @@ def test_an_error_other_than_fencing_is_drawn_as_a_failure(tmp_path: Path) -> No
     assert events[-1].step is TaskStep.FAILED
 
 
+def test_a_driver_that_ends_for_another_reason_counts_as_no_fencing(tmp_path: Path) -> None:
+    """Neither in the summary nor in a certificate: what the cluster refused is said of nothing else."""
+    refused, gone = driver(tmp_path / "1", 1.0, "the producer was fenced"), driver(tmp_path / "2", 1.0, "no topic")
+
+    assert (refused.fenced, gone.fenced) == (True, False)
+
+
 def test_a_driver_that_goes_on_when_woken_is_drawn_frozen_before_its_gate(tmp_path: Path) -> None:
     woken = driver(tmp_path / "1", 1.0, None)
     woken._folder.keep(StepEvent(TaskStep.COMMITTED_BATCH, 6.5, 1.7e9, "an-id", transaction=2, detail={"pid": 7}))

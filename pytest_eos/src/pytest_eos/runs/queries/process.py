@@ -141,15 +141,13 @@ class QueryProcess:
 
     def failure(self) -> list[StepEvent]:
         """How it ended after its last step, if with an error: fenced, or failed."""
-        ended, events = self._folder.read("ended"), self.events()
-        if not events or ended is None or not ended["error"]:
+        error, events = self._error(), self.events()
+        if not events or not error:
             return []
-        step = (
-            TaskStep.FENCED if any(word in ended["error"] for word in ("fenced", "another driver")) else TaskStep.FAILED
-        )
+        step = TaskStep.FENCED if _is_fencing(error) else TaskStep.FAILED
         last = events[-1]
         wall = max(last.wall, (self._folder.path / "ended").stat().st_mtime)
-        detail = {"ended": True, "error": ended["error"]}
+        detail = {"ended": True, "error": error}
         return [StepEvent(step, last.at + wall - last.wall, wall, last.connector, detail=detail)]
 
     @property
@@ -159,8 +157,8 @@ class QueryProcess:
 
     @property
     def fenced(self) -> bool:
-        """Whether its query ended with an error after it was woken."""
-        return not self.killed and bool((self._folder.read("ended") or {}).get("error"))
+        """Whether its query ended because another driver holds its transactional id."""
+        return not self.killed and _is_fencing(self._error())
 
     @property
     def freeze(self) -> Freeze | None:
@@ -172,6 +170,10 @@ class QueryProcess:
         before = [event for event in self.events() if event.at <= self._frozen_at]
         at_gate = next(event for event in reversed(before) if event.detail.get("pid") == reached[-1])
         return Freeze(at_gate, at_gate.at, self._woken_at)
+
+    def _error(self) -> str:
+        """Why its query failed; empty if it did not, or has not ended."""
+        return (self._folder.read("ended") or {}).get("error") or ""
 
     # --- the end
 
@@ -265,6 +267,10 @@ class QueryProcess:
         if self._zombie is None:
             return f"the driver {self._process.pid} of {self._spec.query}"
         return f"the {self._zombie.who} of {self._spec.query} before {self._zombie.step.value}"
+
+
+def _is_fencing(error: str) -> bool:
+    return any(word in error for word in ("fenced", "another driver"))
 
 
 def _gate(zombie: ZombieSpec) -> ArmedGate:
