@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import StepEvent, TaskStep
+from pytest_eos.environment.config.markers import EXECUTOR, FREEZE, ZombieSpec
 from pytest_eos.environment.processes.gate_folder import GateFolder
 from pytest_eos.runs.queries.process import QueryProcess, QuerySpec
+from pytest_eos.runs.queries.runs import QueryRuns
 from pytest_eos.runs.queries.timeline import query_events, query_freezes
 
 
@@ -59,3 +69,51 @@ def test_a_driver_that_goes_on_when_woken_is_drawn_frozen_before_its_gate(tmp_pa
     (freeze,) = query_freezes([woken])
 
     assert (freeze.event.step, freeze.since, freeze.until) == (TaskStep.COMMIT_BATCH, 1.0, 6.0)
+
+
+@pytest.fixture
+def executor(tmp_path: Path) -> Iterator[Any]:
+    """A driver whose task was woken in another process, which is still there."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        made = driver(tmp_path / "1", 1.0, None)
+        made._eos = SimpleNamespace(runtime=ThreadRuntime())  # type: ignore[assignment]
+        made._folder.write("reached", {"pids": [process.pid]})
+        yield SimpleNamespace(process=process, driver=made)
+        process.kill()
+
+
+def seconds(executor: Any, grace: float) -> float:
+    """How long a test waits for it."""
+    runtime = ThreadRuntime()
+    began = runtime.now()
+    executor.driver.await_gone_on(grace)
+    return runtime.now() - began
+
+
+def test_a_woken_executor_is_given_the_time_to_do_harm(executor: Any) -> None:
+    """Its next step tells that it went on, and so does its end; otherwise it is not waited for without end."""
+    assert seconds(executor, 0.3) >= 0.3
+
+    event = StepEvent(TaskStep.STAGED_BATCH, 6.5, 1.7e9, "an-id", detail={"pid": executor.process.pid})
+    executor.driver._folder.keep(event)
+
+    assert seconds(executor, 60) < 10
+
+
+def test_an_executor_that_has_ended_is_not_waited_for(executor: Any) -> None:
+    executor.process.kill()
+
+    assert seconds(executor, 60) < 10
+
+
+def test_a_query_ends_only_after_its_executor_has_gone_on() -> None:
+    """Its driver ends the executors, and with them a zombie that has not had its turn."""
+    calls: list[str] = []
+
+    class Driver:
+        def __getattr__(self, name: str) -> Any:
+            return lambda: calls.append(name) or self
+
+    QueryRuns._replace_executor(Driver(), ZombieSpec(TaskStep.WRITE_BATCH, 1, None, EXECUTOR, FREEZE))  # type: ignore[arg-type]
+
+    assert calls == ["await_frozen", "await_ended", "wake", "await_gone_on"]

@@ -26,6 +26,7 @@ from pytest_eos.runs.groups.worker_group import Waiter
 from pytest_eos.runs.groups.worker_harness import WorkerHarness
 
 _GRACE = 20.0
+_LOOK = 0.1
 _PATIENCE = 300.0
 """Spark takes a minute to start on a busy machine, and a first batch as long again."""
 _LOCAL = {"spark.master": "local[2]"}
@@ -114,6 +115,21 @@ class QueryProcess:
         self._woken_at = self._eos.runtime.now()
         os_processes.send(signal.SIGCONT, self._concerned())
         return self
+
+    def await_gone_on(self, grace: float = _GRACE) -> QueryProcess:
+        """Wait until what was woken has come to another step or ended: before that it has not tried to do harm.
+
+        Behind some steps there is nothing more to tell; so it is given this many seconds at most.
+        """
+        runtime, pid = self._eos.runtime, (self._folder.reached() or (0,))[-1]
+        deadline = runtime.now() + grace
+        while runtime.now() < deadline and os_processes.is_alive(pid) and not self._has_gone_on(pid):
+            runtime.sleep(_LOOK)
+        return self
+
+    def _has_gone_on(self, pid: int) -> bool:
+        woken = self._woken_at or 0.0
+        return any(event.at > woken and event.detail.get("pid") == pid for event in self.events())
 
     def kill(self) -> QueryProcess:
         """Kill what was frozen (SIGKILL): nothing is closed, flushed or aborted."""

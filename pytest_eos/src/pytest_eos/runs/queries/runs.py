@@ -95,7 +95,8 @@ class QueryRuns:
             driver.kill().await_ended()
         else:
             driver.await_ended()
-            driver.wake()
+            # The end of its driver is the end of the executors, and a zombie that had no turn shows nothing.
+            driver.wake().await_gone_on()
 
     def _require_processes(self) -> None:
         if self._eos.cluster.virtual:
