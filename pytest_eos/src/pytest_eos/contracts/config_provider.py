@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading  # noqa: TID251 - tasks that start ask at once
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,8 +9,8 @@ import pytest
 
 from eosfw.config.parts import PartChoice
 from eosfw.protocols import ConfigProvider, LookupRefusedError
+from pytest_eos.contracts.threads import THREADS, at_once
 
-_THREADS = 4
 _NO_SUCH = "eos-no-such-thing"
 
 
@@ -97,15 +96,11 @@ class ConfigProviderContract:
         """All tasks of a worker may start at the same time."""
         found: list[Mapping[str, str]] = []
 
-        def ask() -> None:
+        def ask(_: int) -> None:
             found.extend(config_provider.get(provided.path, list(provided.values)).values for _ in range(10))
 
-        threads = [threading.Thread(target=ask) for _ in range(_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == [provided.values] * 10 * _THREADS
+        at_once(ask)
+        assert found == [provided.values] * 10 * THREADS
 
     def test_a_provider_may_be_closed_repeatedly(self, config_provider: ConfigProvider) -> None:
         """A worker that is killed while it stops closes everything again."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import threading  # noqa: TID251 - observers are called by many threads
 
 import pytest
 
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import Observer
-
-_THREADS = 4
+from pytest_eos.contracts.threads import at_once
 
 
 class ObserverContract:
@@ -44,21 +42,13 @@ class ObserverContract:
             observer.observe(_event(chance.choice(list(TaskStep)), task=number % 3))
 
     def test_many_threads_are_heard_at_once(self, observer_class: type[Observer]) -> None:
-        observer, failures = observer_class(), list[BaseException]()
+        observer = observer_class()
 
         def work(task: int) -> None:
-            try:
-                for step in [*TaskStep] * 5:
-                    observer.observe(_event(step, task))
-            except BaseException as error:  # noqa: BLE001 - told by the test's own thread
-                failures.append(error)
+            for step in [*TaskStep] * 5:
+                observer.observe(_event(step, task))
 
-        threads = [threading.Thread(target=work, args=(task,)) for task in range(_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failures == []
+        at_once(work)
 
 
 def _event(step: TaskStep, task: int | None) -> StepEvent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from pytest_eos.environment.processes.os_processes import absolute_sys_path
 
 _POLL = 0.5
 _JOINED = "joined"
+PATIENCE = 4 * WAIT
+"""Seconds in which a member in another process joins its group, or answers, on any machine."""
 _Call = Callable[[GroupConsumer], object]
 
 
@@ -141,6 +144,10 @@ class MemberProcess:
 
     def _hear(self) -> str:
         assert self._process.stdout is not None
+        # It says one line at a time, so that nothing waits in the pipe's buffer, where `select` does not look.
+        if not select.select([self._process.stdout], [], [], PATIENCE)[0]:
+            self.__exit__()
+            pytest.fail(f"the member's process said nothing for {PATIENCE:g} s: it does not join, or a call blocks")
         return self._process.stdout.readline().strip()
 
 
