@@ -7,6 +7,7 @@ from tests.pytest_eos.broken import IdleFencer
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos import assert_exactly_once, assert_no_duplicates
+from pytest_eos.runs.pipeline import Output
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -223,6 +224,16 @@ def test_a_folder_of_files_is_judged(frame, tmp_path, kind):
 
     assert f"folder {folder} is not exactly once: 1 duplicate, 0 missing" in message
     assert "file part-" in message
+
+
+@pytest.mark.parametrize("options", [{}, {"header": "true"}, {"header": "true", "sep": ";"}], ids=str)
+def test_the_csv_of_a_step_is_read_as_it_was_written(frame, tmp_path, options):
+    """Without names in the first line, as Spark writes by default, that line of each file is a row, too."""
+    folder = tmp_path / "rows"
+    frame.dropDuplicates().write.options(**options).csv(str(folder))
+    column = "id" if "header" in options else "_c0"
+
+    assert_exactly_once(Output("copy", folder, 3, options), [1, 2, 4], key=column)
 
 
 def test_a_streaming_query_is_judged_by_its_sink(eos_spark, frame, tmp_path):

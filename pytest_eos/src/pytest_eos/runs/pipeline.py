@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +53,13 @@ class Output:
     step: str
     path: Path
     rows: int
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Those with which it was written."""
 
     def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
         """Its rows in Spark; by default in the session of `eos_spark`."""
-        return frame_of_folder(self.path, spark or active_session(f"the output of step {self.step!r}"))
+        session = spark or active_session(f"the output of step {self.step!r}")
+        return frame_of_folder(self.path, session, self.options)
 
     def __str__(self) -> str:
         return f"the output of step {self.step}"
@@ -171,7 +174,7 @@ def run_steps(
             else:
                 rows = run.run(step)
             if step.output_format in _FOLDERS:
-                outputs[step.name] = Output(step.name, Path(step.output), rows)
+                outputs[step.name] = Output(step.name, Path(step.output), rows, step.output_options)
             elif step.output_format == "topic":
                 outputs[step.name] = Topic(eos, (step.output,))
     return outputs

@@ -90,11 +90,12 @@ def _resolved(seen: Any, *, allow_empty: bool) -> Any:
     __tracebackhide__ = True
     if is_query(seen):
         seen = target_of_query(seen)
+    written = seen.options if isinstance(seen, Output) else None
     if isinstance(seen, Output):
         seen = seen.path
     if is_folder(seen):
         try:
-            return frame_of_folder(Path(seen))
+            return frame_of_folder(Path(seen), written=written)
         except AssertionError:
             if not allow_empty:
                 raise

@@ -20,8 +20,9 @@ KINDS: Final = (
 )
 _MEANT: Final = "; if that is meant: allow_empty=True"
 _FORMATS: Final = {"parquet": "parquet", "csv": "csv", "json": "json", "jsonl": "json"}
-_OPTIONS: Final = {"csv": {"header": "true", "inferSchema": "true"}}
-"""As steps write CSV: with names of columns in the first line."""
+_TYPED: Final = {"inferSchema": "true"}
+_NAMED: Final = {"header": "true"}
+"""How CSV is read of which nobody knows how it was written: with names of columns in the first line."""
 _SINK_LOG: Final = "_spark_metadata"
 _COMPRESSED: Final = frozenset({"gz", "bz2", "zst", "lz4", "snappy", "deflate"})
 
@@ -37,16 +38,20 @@ def is_query(target: Any) -> bool:
     return module is not None and isinstance(target, module.StreamingQuery)
 
 
-def frame_of_folder(folder: Path, spark: SparkSession | None = None) -> DataFrame:
+def frame_of_folder(
+    folder: Path, spark: SparkSession | None = None, written: Mapping[str, str] | None = None
+) -> DataFrame:
     """The rows of a folder, each with its file, and its batch if a query's sink wrote it.
 
-    Of a folder that a query writes, only finished batches count. AssertionError: there are no rows to judge.
+    Of a folder that a query writes, only finished batches count. `written` are the writer's options, if they are known.
+    AssertionError: there are no rows to judge.
     """
     kind = format_of(folder)
     session = spark or active_session(f"folder {folder}")
     if kind == "delta":
         return _delta(session, folder)
-    frame = session.read.format(kind).options(**_OPTIONS.get(kind, {})).load(str(folder))
+    options = {**_TYPED, **(_NAMED if written is None else written)} if kind == "csv" else {}
+    frame = session.read.format(kind).options(**options).load(str(folder))
     return _with_places(frame, folder)
 
 
