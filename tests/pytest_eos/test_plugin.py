@@ -180,6 +180,22 @@ def test_a_query_that_finds_no_spark_keeps_the_promise_as_well(pytester, monkeyp
     result.stdout.fnmatch_lines([f"{words}: no Java here: install a JDK"])
 
 
+@pytest.mark.parametrize("required", [True, False])
+def test_a_test_marked_as_one_of_spark_does_not_run_without_it(pytester, monkeypatch, required):
+    """`eos_spark` as a marker: for tests that start Spark themselves."""
+    monkeypatch.setattr(spark, "problem", lambda: "no Java here: install a JDK")
+
+    result = run(
+        pytester,
+        "@pytest.mark.eos_spark\ndef test_it(): raise AssertionError('it runs')",
+        *(["--eos-require=spark"] if required else []),
+    )
+
+    result.assert_outcomes(errors=required, skipped=not required)
+    words = "*spark is required by --eos-require, but" if required else "skipped"
+    result.stdout.fnmatch_lines([f"{words}: no Java here: install a JDK"])
+
+
 def test_the_header_says_what_tests_run_on(pytester):
     """One line: version, backends, Spark, seed."""
     result = run(pytester, "def test_it(eos): eos.run(CounterConnector)", "--eos-seed=7")

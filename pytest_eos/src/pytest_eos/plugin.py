@@ -16,7 +16,7 @@ import pytest
 from pytest_eos.environment.clusters.cleanup import CREATED_RESOURCES, CreatedResources
 from pytest_eos.environment.config import markers
 from pytest_eos.environment.config.options import SETTINGS, add_options, read_options
-from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, SessionStatistics
+from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, SessionStatistics, give_up
 from pytest_eos.environment.diagnostics import broken_promise, first_cause
 
 pytest_plugins = ("pytest_eos.fixtures", "pytest_eos.simulation.plugin")
@@ -66,6 +66,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("eos_backend")
     if "eos_backend" in metafunc.fixturenames and (len(chosen) > 1 or "all" in chosen or (marker and marker.args)):
         metafunc.parametrize("eos_backend", markers.backends(marker, chosen, where), indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Run a test that is marked with `eos_spark` where Spark can start alone."""
+    if item.get_closest_marker("eos_spark") is None:
+        return
+    from pytest_eos.runs.queries import spark
+
+    if why := spark.problem():
+        give_up(item.config.stash[SETTINGS].required, item.config.stash[STATISTICS], "spark", why)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,7 +31,7 @@ LINES = (
         " of up to three workers, their leader, tasks and the embedded broker, and the faults that happen to them;"
         " `eos.run` judges that every record is there once"
     ),
-    "eos_spark: needs PySpark with Java 17 or later",
+    "eos_spark: skip the test without PySpark and Java 17 or later; fail it where --eos-require=spark promised them",
 )
 PLAINTEXT = "plaintext"
 _SASL = ("sasl_plaintext", "sasl_ssl")
