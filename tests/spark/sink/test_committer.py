@@ -230,6 +230,16 @@ def test_missing_topic_is_reported_before_any_row_is_written(query: Query, lab: 
     assert query.published() == []
 
 
+def test_a_partition_that_the_topic_does_not_have_is_named(query: Query) -> None:
+    """By the row's partition and the topic's: the error of a client may name neither."""
+    rows = [ProducerBatch(query.topic, [b"one"], partition=9)]
+
+    with pytest.raises(DamagedDataError, match=f"a row has the partition 9, and topic {query.topic} has 2 partitions"):
+        query.driver().commit(replace(query.batch(0), rows=lambda: rows), query.announce)
+
+    assert query.published() == []
+
+
 def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(
     query: Query, embedded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

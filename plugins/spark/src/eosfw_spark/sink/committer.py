@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
@@ -142,9 +142,14 @@ class AtomicCommitter:
         self._topics.require(batch.topics)
         token = batch.token(self._last, self._topics.ids)
         self._published_from = self._runtime.now()
-        producer.publish(batch.rows(), lambda: token, announce)
+        producer.publish(self._checked(batch.rows()), lambda: token, announce)
         self._last = token
         return CommitOutcome.PUBLISHED
+
+    def _checked(self, rows: Iterable[ProducerBatch]) -> Iterator[ProducerBatch]:
+        for each in rows:
+            self._topics.require_partition(each.topic, each.partition)
+            yield each
 
     def _published_by_another(self, batch: CommitBatch) -> bool:
         """Look at the token before fencing again: two drivers must not fence each other for ever."""

@@ -212,7 +212,7 @@ class PartitionWriter:
         announce(TaskStep.WRITE_BATCH)
         for batch in rows:
             for records in producer_batches(batch, self._topic, round(self._runtime.wall() * 1000)):
-                self._topics.require((records.topic,))
+                self._topics.require_partition(records.topic, records.partition)
                 yield records
         announce(TaskStep.STAGED_BATCH)
 

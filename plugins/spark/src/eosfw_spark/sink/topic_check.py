@@ -62,6 +62,16 @@ class TopicCheck:
             )
         self._known = {**self._known, **found}
 
+    def require_partition(self, topic: str, partition: int | None) -> None:
+        """Require a topic; DamagedDataError for a partition that it does not have, which a client may not name."""
+        self.require([topic])
+        if partition is None or partition < self._known[topic].partitions:
+            return
+        self._known = {**self._known, **self._ask([topic])}  # it may have more by now
+        count = self._known[topic].partitions
+        if partition >= count:
+            raise DamagedDataError(f"a row has the partition {partition}, and topic {topic} has {count} partitions")
+
     def have_changed(self) -> bool:
         """Whether a required topic has more partitions by now, or is another one.
 
