@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,24 @@ def test_staged_files_are_found_without_their_messages(place: Staging) -> None:
 
     assert place.folders("query") == ["1"]
     assert place.folders("nothing") == []
+
+
+def test_drivers_that_start_at_the_same_time_have_one_marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else executors of the first one would be told that they lack its storage, or would not be asked at all."""
+    others: list[Staging] = []
+
+    def other_driver() -> uuid.UUID:
+        monkeypatch.setattr(staging.uuid, "uuid4", uuid4)
+        others.append(Staging.prepare(str(tmp_path), None))
+        return uuid4()
+
+    uuid4 = uuid.uuid4
+    monkeypatch.setattr(staging.uuid, "uuid4", other_driver)
+    own = Staging.prepare(str(tmp_path), None)
+
+    assert own.marker
+    assert [each.marker for each in others] == [own.marker]
+    assert [each.name for each in tmp_path.iterdir()] == [".eosfw-driver"]
 
 
 @pytest.mark.parametrize("uri", ["store://KEY:secret@bucket/staged", "s3://KEY:sec/ret@bucket/staged"])
