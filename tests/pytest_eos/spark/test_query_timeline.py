@@ -62,6 +62,15 @@ def test_a_driver_that_ends_for_another_reason_counts_as_no_fencing(tmp_path: Pa
     assert (refused.fenced, gone.fenced) == (True, False)
 
 
+def test_a_fenced_driver_that_finds_its_batch_published_counts_as_fenced(tmp_path: Path) -> None:
+    """Its query goes on with that, and ends when Spark's own log refuses it."""
+    skipped = driver(tmp_path / "1", 1.0, "Multiple streaming jobs detected for 2")
+    detail = {"pid": 7, "outcome": "skipped", "fencings": 1}
+    skipped._folder.keep(StepEvent(TaskStep.COMMITTED_BATCH, 6.5, 1.7e9, "an-id", transaction=2, detail=detail))
+
+    assert skipped.fenced
+
+
 def test_a_driver_that_goes_on_when_woken_is_drawn_frozen_before_its_gate(tmp_path: Path) -> None:
     woken = driver(tmp_path / "1", 1.0, None)
     woken._folder.keep(StepEvent(TaskStep.COMMITTED_BATCH, 6.5, 1.7e9, "an-id", transaction=2, detail={"pid": 7}))

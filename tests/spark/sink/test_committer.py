@@ -217,6 +217,23 @@ def test_gap_of_batches_publishes_nothing(query: Query) -> None:
     assert query.published() == all_values(0)
 
 
+def test_a_driver_that_was_fenced_says_so_where_it_finds_its_batch_published(query: Query) -> None:
+    """A test that wakes it could not tell it from one that came too late to write."""
+    told: list[object] = []
+    first = query.driver()
+    query.commit(first, 0)
+
+    def published_meanwhile(step: TaskStep, /, **detail: object) -> None:
+        if step is TaskStep.COMMIT_BATCH:
+            query.commit(query.driver(), 1)
+        told.append(detail.get("fencings"))
+
+    outcome = first.commit(query.batch(1, *values_of(1)), published_meanwhile)
+
+    assert (outcome, told[-1]) == (CommitOutcome.SKIPPED, 1)
+    assert query.published() == all_values(0, 1)
+
+
 def test_missing_topic_is_reported_before_any_row_is_written(query: Query, lab: BackendHarness) -> None:
     batch = query.batch(0, b"one")
     missing = lab.name()

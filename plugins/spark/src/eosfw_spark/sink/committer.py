@@ -85,7 +85,8 @@ class AtomicCommitter:
                 self.close()
                 raise
             else:
-                announce(TaskStep.COMMITTED_BATCH, outcome=outcome.value, records=batch.content.rows)
+                done, met = outcome.value, attempts.fencings
+                announce(TaskStep.COMMITTED_BATCH, outcome=done, records=batch.content.rows, fencings=met)
                 return outcome
 
     def _after(self, error: EosfwError, batch: CommitBatch, attempts: CommitAttempts) -> CommitAttempts:

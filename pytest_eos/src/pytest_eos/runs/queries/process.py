@@ -173,8 +173,10 @@ class QueryProcess:
 
     @property
     def fenced(self) -> bool:
-        """Whether its query ended because another driver holds its transactional id."""
-        return not self.killed and _is_fencing(self._error())
+        """Whether its producer was fenced: its query ended with that, or found that its batch was published."""
+        skipped = [event.detail for event in self.events() if event.detail.get("outcome") == "skipped"]
+        found_out = any(detail.get("fencings") for detail in skipped)
+        return not self.killed and (found_out or _is_fencing(self._error()))
 
     @property
     def freeze(self) -> Freeze | None:
