@@ -189,6 +189,19 @@ def test_a_registry_without_the_schema_is_named_with_a_remedy(registry: SchemaRe
         assert "secret" not in shown
 
 
+def test_a_remedy_for_keys_names_the_options_of_keys(registry: SchemaRegistry) -> None:
+    """CNV-38: what is said of values would change nothing."""
+    keys = {"key.format": "avro", "schema.registry.url": registry.url}
+    union = json.dumps(["int", "string"])
+    registry.add("u-key", ["int", "string"])
+
+    assert refusal(keys, "value.subject").endswith(
+        "has no subject value.subject-key: register its schema, or name another subject with key.subject"
+    )
+    assert refusal(keys, "u").endswith("give key.schema with one of them")
+    assert refusal({"key.format": "avro", "key.schema": union}).endswith("give key.schema with one of them")
+
+
 def test_a_registry_that_refuses_or_is_down_is_named_with_a_remedy(registry: SchemaRegistry) -> None:
     """CNV-38: credentials are never shown."""
     once = {"schema_registry_max_retries": "0"}

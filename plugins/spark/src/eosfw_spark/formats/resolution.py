@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ from eosfw_spark.formats.undecodable import UndecodableError
 _KINDS: Final = {"json": "JSON", "avro": "AVRO", "protobuf": "PROTOBUF"}
 """The registry's words."""
 _LIBRARIES: Final = {"avro": ("fastavro", "avro"), "protobuf": ("google.protobuf", "protobuf")}
+_VALUES_OPTION: Final = re.compile(r" value\.(subject|schema|message\.name|descriptor\.file)(?= |$)")
 FirstRecord = Callable[[str], bytes | None]
 """Gives the first key or value that is not null, of the topics that are read; None if there is none."""
 
@@ -117,11 +119,15 @@ class _Resolution:
         registry = kept_registry(self._registry)
         found: dict[str, Any] = {}
         for subject in subjects:
-            stored = registry.latest(subject, _KINDS[self._given.format])
+            try:
+                stored = registry.latest(subject, _KINDS[self._given.format])
+            except ConfigError as why:
+                raise ConfigError(*(Problem(one.where, self._of_column(one.what)) for one in why.problems)) from None
             try:
                 found[subject] = read(stored)
             except ValueError as why:
-                raise ConfigError(Problem("", f"the schema of subject {subject} {why}")) from None
+                what = f"the schema of subject {subject} {self._of_column(str(why))}"
+                raise ConfigError(Problem("", what)) from None
         if not found:
             what = f"there is no topic yet whose subject could be asked for: name one with {column}.subject"
             raise ConfigError(Problem("", what))
@@ -136,7 +142,12 @@ class _Resolution:
         try:
             return read()
         except ValueError as why:
-            raise ConfigError(Problem("", f"option {self._given.column}.{option} {why}")) from None
+            what = f"option {self._given.column}.{option} {self._of_column(str(why))}"
+            raise ConfigError(Problem("", what)) from None
+
+    def _of_column(self, text: str) -> str:
+        """A remedy with the option of this column: formats and registry, which know no columns, name that of values."""
+        return _VALUES_OPTION.sub(rf" {self._given.column}.\1", text)
 
 
 def _spark_schema(text: str) -> Any:
