@@ -130,6 +130,27 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
 
 
+def test_a_task_configuration_that_utf8_cannot_hold_is_refused() -> None:
+    """The name of a file that is not in the file system's encoding comes so from Python; no topic can hold it."""
+    with (
+        WorkerHarness(SharesConnector("b\udce4r")) as stage,
+        pytest.raises(ConfigError, match=r"connector c: its configuration of task 0 has 'share' with a half surrogate"),
+    ):
+        stage.put()
+
+
+@pytest.mark.parametrize(("name", "topic"), [("c", "t\udce4"), ("c\udce4", "t")], ids=ascii)
+def test_a_connector_that_utf8_cannot_hold_is_refused(name: str, topic: str) -> None:
+    with (
+        WorkerHarness(SharesConnector("a")) as stage,
+        pytest.raises(ConfigError, match=r"has a half surrogate, which no topic can hold") as refused,
+    ):
+        stage.put(name, topic=topic)
+
+    assert str(refused.value).isascii()
+    assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
+
+
 def test_a_misspelt_property_is_named_with_the_line_of_the_connector_that_asks_for_it() -> None:
     class Misspelling(SharesConnector):
         def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:

@@ -74,7 +74,10 @@ class TaskPlanner:
 
     def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
         """Validate a connector and ask it for its task configurations; ConfigError lists every problem."""
-        problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
+        odd = [key for key, value in properties.items() if _has_half_surrogate(name, key, value)]
+        problems = [Problem(f"connector {name!r}", f"its property {key!r} has {_HALF_SURROGATE}") for key in odd]
+        if not problems:
+            problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
         if problems:
             raise ConfigError(*problems)
         transformed = self.transformer.transform({"name": name, **properties})
@@ -219,7 +222,16 @@ def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
                     f"its configuration of task {number} has {name!r} as {type(value).__name__}; "
                     f"names and values must be text"
                 )
+            if _has_half_surrogate(name, value):
+                return f"its configuration of task {number} has {name!r} with {_HALF_SURROGATE}"
     return None
+
+
+_HALF_SURROGATE = "a half surrogate, which no topic can hold: names and values must be encodable as UTF-8"
+
+
+def _has_half_surrogate(*texts: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for text in texts for character in text)
 
 
 def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
