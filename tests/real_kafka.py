@@ -12,6 +12,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,17 +177,30 @@ class RealKafka:
 def wait_for_coordinators(servers: str) -> None:
     """Return once every partition of its own topics is led: a fresh node makes them when it is first asked.
 
-    Clients ask again until then; single requests would meet its refusals.
+    Clients ask again until then; single requests would meet its refusals. Each is asked at the same time as the others:
+    one after the other, they would spend 2.6 to 3.4 s in pauses between their own attempts instead of 1.1 to 1.6.
     """
-    from confluent_kafka import Consumer, Producer
+    names = map(str, range(INTERNAL_PARTITIONS))  # Java's hash codes of digits follow each other
+    waits = (_wait_for_transaction_coordinator, _wait_for_group_coordinator)
+    with ThreadPoolExecutor(len(waits) * INTERNAL_PARTITIONS) as threads:
+        for done in [threads.submit(wait, servers, name) for name in names for wait in waits]:
+            done.result()
 
-    common = {"bootstrap.servers": servers, "log_level": 0}
-    for name in map(str, range(INTERNAL_PARTITIONS)):  # Java's hash codes of digits follow each other
-        Producer({**common, "transactional.id": name}).init_transactions(READY_WITHIN)
-        consumer = Consumer({**common, "group.id": name})
-        while not _has_coordinator(consumer):
-            """This refusal reaches a consumer, too."""
-        consumer.close()
+
+def _wait_for_transaction_coordinator(servers: str, transactional_id: str) -> None:
+    from confluent_kafka import Producer
+
+    properties = {"bootstrap.servers": servers, "log_level": 0, "transactional.id": transactional_id}
+    Producer(properties).init_transactions(READY_WITHIN)
+
+
+def _wait_for_group_coordinator(servers: str, group: str) -> None:
+    from confluent_kafka import Consumer
+
+    consumer = Consumer({"bootstrap.servers": servers, "log_level": 0, "group.id": group})
+    while not _has_coordinator(consumer):
+        """This refusal reaches a consumer, too."""
+    consumer.close()
 
 
 def _has_coordinator(consumer: Consumer) -> bool:
