@@ -94,9 +94,9 @@ def test_topics_beyond_the_bound_exist_when_asked_about_again():
 def test_names_that_collide_are_refused_while_their_topic_is_there():
     """Kafka's metric names cannot tell '.' from '_'."""
     broker = started()
-    topics = [Request(name=name, topic_id=None) for name in ("a.b", "a_b", "a.b")]
+    topics = [Request(name=name, topic_id=None) for name in ("a.b", "a_b")]
     answer = broker.serve(metadata.handle, Request(topics=topics), Context(7))
-    assert codes(answer) == [Code.NONE, Code.INVALID_TOPIC_EXCEPTION, Code.NONE]
+    assert codes(answer) == [Code.NONE, Code.INVALID_TOPIC_EXCEPTION]
     broker.delete_topic(broker.topics.by_name("a.b"))
     assert broker.topics.create("a_b", 1, {}).name == "a_b"
 
