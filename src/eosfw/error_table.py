@@ -63,6 +63,7 @@ __all__ = [
     "READ",
     "RECORDS",
     "RETRIABLE",
+    "TOO_LARGE",
     "TRANSACTIONS",
     "UNFORESEEN",
     "Codes",
@@ -85,6 +86,8 @@ MOVED = frozenset(
     }
 )
 """The broker is not the leader or the controller, or not yet: look up the metadata again."""
+TOO_LARGE = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
+"""The log takes no batch of this size, but may take its records in smaller ones."""
 LOST_COORDINATOR = frozenset({Code.NOT_COORDINATOR, Code.COORDINATOR_NOT_AVAILABLE})
 BUSY = frozenset(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from eosfw.error_table import DELIVERY, MOVED, PRODUCE, RETRIABLE
+from eosfw.error_table import DELIVERY, MOVED, PRODUCE, RETRIABLE, TOO_LARGE
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
@@ -31,8 +31,6 @@ from eosfw_memory.common.delayed_operation import Answer
 _ALL = -1
 _AT_ONCE = 8 << 20
 """Bytes of one request; brokers accept 100 MiB."""
-_TOO_LARGE = frozenset({Code.MESSAGE_TOO_LARGE, Code.RECORD_LIST_TOO_LARGE})
-"""The topic takes no batch of this size, but may take its records in smaller ones."""
 
 
 class Sender:
@@ -239,7 +237,7 @@ class Sender:
         if code in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER):
             accumulator.complete_first(result["base_offset"])
             return 0
-        if code in _TOO_LARGE and accumulator.split_first():
+        if code in TOO_LARGE and accumulator.split_first():
             return 0
         late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= known_by
         if code not in RETRIABLE or late:
