@@ -42,7 +42,7 @@ def test_an_empty_list_of_properties_asks_for_all_of_them(raw, new_topic):
 
 
 @pytest.mark.parametrize(("version", "code"), [(4, Code.NONE), (6, Code.GROUP_ID_NOT_FOUND)])
-def test_what_may_be_done_to_a_group_is_told_before_there_is_one_unless_that_is_an_error(raw, version, code):
+def test_what_may_be_done_to_a_group_is_shown_before_there_is_one_unless_that_is_an_error(raw, version, code):
     name = f"odd-{uuid.uuid4().hex[:8]}"
     raw.ask(FIND, 4, key_type=0, coordinator_keys=[name])
 
