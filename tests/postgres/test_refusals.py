@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from eosfw.errors import ConfigError, RetriableError
 from eosfw_postgres.connector import PostgresConnector
-from eosfw_postgres.errors import translation
+from eosfw_postgres.errors import from_result, translation
 from eosfw_postgres.properties import CONNECTOR
 from eosfw_postgres.startup import refuse_failover, refuse_server
 
@@ -119,6 +120,31 @@ def test_a_connection_that_pg_hba_rejects_is_not_tried_again():
     error = psycopg.OperationalError('FATAL: pg_hba.conf rejects connection for host "[local]", user "x", database "y"')
 
     assert isinstance(translation(error, "'y'"), ConfigError)
+
+
+@pytest.mark.parametrize(
+    ("state", "file", "function", "said", "kind", "property_name"),
+    [
+        ("55006", "slot.c", "ReplicationSlotAcquire", "Slot »s« ist aktiv für PID 5", RetriableError, "slot.name"),
+        ("42704", "slot.c", "SearchNamedReplicationSlot", "Slot »s« existiert nicht", ConfigError, "slot.name"),
+        ("55000", "logical.c", "CreateDecodingContext", "Slot »s« wurde ungültig", ConfigError, "slot.name"),
+        ("42704", "pg_publication.c", "get_publication_oid", "»p« existiert nicht", ConfigError, "publication.name"),
+    ],
+)
+def test_errors_of_slot_and_publication_are_known_in_every_language(state, file, function, said, kind, property_name):
+    """PGC-62: `lc_messages` of the server chooses that of the sentence, and of nothing else."""
+    fields = {
+        pq.DiagnosticField.SQLSTATE: state,
+        pq.DiagnosticField.MESSAGE_PRIMARY: said,
+        pq.DiagnosticField.SOURCE_FILE: file,
+        pq.DiagnosticField.SOURCE_FUNCTION: function,
+    }
+    result = SimpleNamespace(error_field=lambda field: fields[field].encode() if field in fields else None)
+
+    error = translation(from_result(result), "'y'")
+
+    assert isinstance(error, kind)
+    assert property_name in str(error)
 
 
 def test_a_server_that_does_not_answer_is_asked_again(properties):

@@ -19,6 +19,12 @@ _RETRIABLE = ("08", "53", "57", "58", "40", "XX")
 """Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
 _LOCKED = "55P03"
 """Of a lock that was not got in time."""
+_IN_USE = "55006"
+"""Of a slot that somebody else reads."""
+_SLOT_FILES = ("slot.c", "logical.c", "walsender.c")
+"""The server's sources that refuse a slot: an error names them in every language alike, unlike what it says."""
+_ABSENT, _PUBLICATION_FUNCTION = "42704", "get_publication_oid"
+"""Of a publication that does not exist, and the function that looks for it."""
 _REMEDIES = {
     "28P01": ("database.password", "give the role's password"),
     "28000": (
@@ -57,7 +63,7 @@ def from_result(result: pq.abc.PGresult) -> psycopg.Error:
     state = result.error_field(pq.DiagnosticField.SQLSTATE)
     message = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"the server gives no reason"
     kind = psycopg.errors.lookup(state.decode()) if state and _known(state.decode()) else psycopg.OperationalError
-    return kind(message.decode(errors="replace"))
+    return kind(message.decode(errors="replace"), info=result)
 
 
 def _known(state: str) -> bool:
@@ -82,11 +88,22 @@ def translation(error: psycopg.Error, database: str) -> EosfwError:
         )
     if state is None or state[:2] in _RETRIABLE:
         return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
-    if "replication slot" in said:
-        return _about_slot(said)
-    if state == "42704" and "publication" in said:
+    damage = DamagedDataError(f"database {database} cannot be read: {said} (SQLSTATE {state})")
+    return _about_replication(error, state, said) or damage
+
+
+def _about_replication(error: psycopg.Error, state: str, said: str) -> EosfwError | None:
+    if state == _IN_USE:
+        return RetriableError(f"slot.name: {said}; nobody else may read the slot of a connector", retry_after=1.0)
+    if state == _ABSENT and error.diag.source_function == _PUBLICATION_FUNCTION:
         return unpublished()
-    return DamagedDataError(f"database {database} cannot be read: {said} (SQLSTATE {state})")
+    if error.diag.source_file in _SLOT_FILES:
+        return refused(
+            "slot.name",
+            f"{said}; without the slot changes are missing: drop it, reset the connector's offsets, and let it take a "
+            f"snapshot into new topics",
+        )
+    return None
 
 
 def unpublished(name: str | None = None) -> ConfigError:
@@ -96,16 +113,6 @@ def unpublished(name: str | None = None) -> ConfigError:
         "publication.name",
         f"{publication} did not exist while changes were made that the slot has, and the server does not tell such "
         f"changes: drop the slot, reset the connector's offsets, and let it take a snapshot into new topics",
-    )
-
-
-def _about_slot(said: str) -> EosfwError:
-    if "active for PID" in said:
-        return RetriableError(f"slot.name: {said}; nobody else may read the slot of a connector", retry_after=1.0)
-    return refused(
-        "slot.name",
-        f"{said}; without the slot changes are missing: drop it, reset the connector's offsets, and let it take a "
-        f"snapshot into new topics",
     )
 
 
