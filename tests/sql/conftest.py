@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -23,6 +24,13 @@ class Postgres:
         with self._server.connect() as session:
             for statement in statements:
                 session.execute(statement)
+
+    @contextmanager
+    def locked(self, table: str) -> Iterator[None]:
+        """Lock a table as ALTER TABLE does."""
+        with self._server.connect() as session, session.transaction():
+            session.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+            yield
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,13 @@ class MariaDB:
             for statement in statements:
                 session.cursor().execute(statement)
 
+    @contextmanager
+    def locked(self, table: str) -> Iterator[None]:
+        """Lock a table as ALTER TABLE does."""
+        with self.connect() as session:
+            session.cursor().execute(f"LOCK TABLES {table} WRITE")
+            yield
+
     def clean(self) -> None:
         """Drop all that tests have made."""
         self.execute(f"DROP DATABASE {DATABASE}", f"CREATE DATABASE {DATABASE}")

@@ -25,6 +25,14 @@ _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 """Packages of drivers whose modules have another name."""
 _CACHED = 500
 """SQLAlchemy's own number of compiled statements."""
+_LOCK_TIMEOUTS = {
+    "postgresql": "SET LOCAL lock_timeout = 500",
+    "mysql": "SET SESSION lock_wait_timeout = 1",
+}
+"""At the beginning of each transaction: a table that somebody has locked is asked again later. Without it a statement
+waits for as long as the table is locked, and nobody could read other tables meanwhile, or stop the task.
+
+Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
 _READ_TO_THE_END = ("mysql", "mariadb")
 """Dialects whose cursors fetch all rows that are left when they are closed."""
 
@@ -98,9 +106,19 @@ class Database:
     def _connect(self) -> sa.Connection:
         try:
             with translated(self.name):
-                return self._engine.connect()
+                connection = self._engine.connect()
+                if self.dialect in _LOCK_TIMEOUTS:
+                    self._bound_locks(connection)
+                return connection
         except (TypeError, ValueError):
             raise _odd_options(self._engine.url) from None
+
+    def _bound_locks(self, connection: sa.Connection) -> None:
+        try:
+            connection.exec_driver_sql(_LOCK_TIMEOUTS[self.dialect])
+        except BaseException:
+            connection.close()
+            raise
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

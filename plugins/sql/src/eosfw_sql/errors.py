@@ -31,6 +31,12 @@ _PERMANENT = (
     ("doesn't exist", "name what exists"),
 )
 """Words by which drivers tell, with an OperationalError, what does not pass by itself."""
+_LOCKED = ("55P03", 1205)
+"""PostgreSQL's SQLSTATE and MySQL's number of the error about a lock that was not got in time."""
+
+
+class LockedTableError(RetriableError):
+    """A table is locked by somebody else; the database answers."""
 
 
 def refused(name: str, what: str) -> ConfigError:
@@ -63,6 +69,8 @@ def translated(database: str) -> Iterator[None]:
 def _translation(error: exc.DBAPIError, database: str) -> EosfwError:
     said = _first_line(error)
     lower = said.lower()
+    if _is_locked(error):
+        return LockedTableError(f"database {database}: {said}: a table is locked, as by ALTER TABLE", retry_after=1.0)
     if isinstance(error, exc.DataError) or "could not decode to utf-8" in lower:
         return unreadable_value(database)
     remedy = next((remedy for words, remedy in _PERMANENT if words in lower), None)
@@ -71,6 +79,12 @@ def _translation(error: exc.DBAPIError, database: str) -> EosfwError:
     if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
         return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
     return DamagedDataError(f"database {database} cannot be read: {said}; correct the names of tables and columns")
+
+
+def _is_locked(error: exc.DBAPIError) -> bool:
+    """Whether a lock was not got, by the code of the error: psycopg's is an attribute, pymysql's an argument."""
+    codes = (getattr(error.orig, name, None) for name in ("sqlstate", "pgcode"))
+    return any(code in _LOCKED for code in (*codes, *(error.orig.args[:1] if error.orig is not None else ())))
 
 
 def _first_line(error: exc.DBAPIError) -> str:
