@@ -511,6 +511,14 @@ def _of_literals() -> Iterator[dict[str, Any]]:
         yield _transform("InsertHeader", {"header": "h", "value.literal": literal}, {})
 
 
+def _zones() -> Iterator[tuple[str, str]]:
+    """Offsets of time zones, of which each letter reads one form."""
+    for letters in ("X", "XX", "XXX", "Z", "z"):
+        for zone in ("Z", " Z", "+0530", "-05:30", "+01", "+1", " +0100", "+24:00", "+2360", "UTC", " UTC", "GMT",
+                     "GMT+1", "GMT+1:00", "gmt-01:30", "GMT+0100", "UTC+01:00"):  # fmt: skip
+            yield f"HH:mm{letters}", f"22:13{zone}"
+
+
 def _of_zones() -> Iterator[dict[str, Any]]:
     """Numbers that are longer or larger than their field, next to what is no number."""
     for pattern, text in (
@@ -524,6 +532,7 @@ def _of_zones() -> Iterator[dict[str, Any]]:
         ("kk:mm", "24:10"),
         ("kk:mm", "25:10"),
         ("HH:mmXXXX", "22:13Z"),
+        *_zones(),
     ):
         given = {"target.type": "Timestamp", "format": pattern}
         yield _transform("TimestampConverter$Value", given, _whole(STRING, {"string": text}))

@@ -19,8 +19,14 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UTC = "Coordinated Universal Time"
 _NUMBER = re.compile(r"[ \t]*(-?\d+)")
-_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
-_OFFSET_OF_HOURS = re.compile(r"([+-])(\d{2})(?::?(\d{2}))?")
+_HOURS, _MINUTES = "([01][0-9]|2[0-3])", "([0-5][0-9])"
+_OFFSETS = {
+    1: re.compile(f"([+-]){_HOURS}()"),
+    2: re.compile(f"([+-]){_HOURS}{_MINUTES}"),
+    3: re.compile(f"([+-]){_HOURS}:{_MINUTES}"),
+}
+"""By how often the letter X is repeated; z and Z read those of the second form."""
+_NAMED_ZONE = re.compile(rf"{_UTC}|UTC|GMT(?![+-])|GMT([+-])([01]?[0-9]|2[0-3]):{_MINUTES}", re.IGNORECASE)
 _DAY = 24 * 60 * 60 * 1000
 _RESOLUTIONS = {"S": 1, "s": 1000, "m": 60_000, **dict.fromkeys("HkKh", 3_600_000), "a": _DAY // 2}
 _FIRST_YEAR = 1946
@@ -171,7 +177,7 @@ def _read(field: _Field, text: str, at: int) -> tuple[int, int]:
     if field.letter in _NAMES and not _is_number(field):
         return _read_name(_NAMES[field.letter], text, at)
     if field.letter in "zZX":
-        return _read_zone(field.letter, text, at)
+        return _read_zone(field, text, at)
     found = _NUMBER.match(text, at, at + field.width if field.abutting else len(text))
     if found is None:
         raise ValueError("a number is expected")
@@ -192,23 +198,21 @@ def _read_name(names: Sequence[str], text: str, at: int) -> tuple[int, int]:
     raise ValueError("a name is expected")
 
 
-def _read_zone(letter: str, text: str, at: int) -> tuple[int, int]:
+def _read_zone(field: _Field, text: str, at: int) -> tuple[int, int]:
     """The offset of a time zone in minutes."""
-    if letter == "X" and text.startswith("Z", at):
-        return 0, at + 1
-    if letter != "X":
-        if text[at : at + len(_UTC)].lower() == _UTC.lower():
-            return 0, at + len(_UTC)
-        name = text[at : at + 3].upper()
-        if name in ("UTC", "GMT"):
-            at += 3
-            if _OFFSET.match(text, at) is None:
-                return 0, at
-    found = (_OFFSET_OF_HOURS if letter == "X" else _OFFSET).match(text, at)
+    while text[at : at + 1] in (" ", "\t"):
+        at += 1
+    if field.letter == "X":
+        if text.startswith("Z", at):
+            return 0, at + 1
+        found = _OFFSETS[field.width].match(text, at)
+    else:
+        found = _OFFSETS[2].match(text, at) or _NAMED_ZONE.match(text, at)
     if found is None:
         raise ValueError("an offset of a time zone is expected")
-    minutes = int(found[2]) * 60 + int(found[3] or 0)
-    return -minutes if found[1] == "-" else minutes, found.end()
+    sign, hours, minutes = (one or "0" for one in found.groups())
+    offset = int(hours) * 60 + int(minutes)
+    return -offset if sign == "-" else offset, found.end()
 
 
 _NAMES: Mapping[str, Sequence[str]] = {"M": ("", *_MONTHS), "E": _DAYS, "a": ("AM", "PM")}
