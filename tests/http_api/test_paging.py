@@ -333,3 +333,32 @@ def test_links_that_say_http_for_https_are_asked_of_the_same_server(api):
     ]
     with reading(properties(api.url, "link")) as task:
         assert task.rest() == list(range(10))
+
+
+@pytest.mark.parametrize("more", [{}, SINCE], ids=["whole list", "bookmarks"])
+@pytest.mark.parametrize(("paging", "back"), [("cursor", "1"), ("link.path", "/rows?cursor=1"), ("link.path", "/rows")])
+def test_pages_that_lead_back_to_one_that_was_read_are_refused(api, monkeypatch, paging, back, more):
+    """HTP-02: they have no end, and their records would come again and again."""
+    name = "next" if paging == "cursor" else "link"
+    following = ("1", "2", back) if paging == "cursor" else ("/rows?cursor=1", "/rows?cursor=2", back)
+
+    def page(asked):
+        number = int(asked.parameters.get("cursor", 0))
+        return Reply(body={"data": {"rows": [{"id": number, "changed": 1}]}, name: following[number]})
+
+    monkeypatch.setattr(api, "_page", page)
+    with reading(properties(api.url, paging, **more), record_offsets=True) as task:
+        with pytest.raises(DamagedDataError, match="leads back to a page that was read before"):
+            task.rest()
+        assert len(task.record_offsets) <= 3
+
+
+def test_a_page_that_is_asked_for_again_may_name_the_same_next_one(api):
+    """HTP-02: as where the next page is empty, or the request has failed."""
+    pages = {None: ([1, 2], "b"), "b": ([], None)}
+    with reading(properties(api.url, "cursor")) as task:
+        for cursor in (None, "b", "b", "b"):
+            rows, following = pages[cursor]
+            api.replies = [Reply(body={"data": {"rows": [{"id": one} for one in rows]}, "next": following})]
+            task.now += 3600
+            assert task.poll() == rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eosfw.builtin.converters import value_schema
 from eosfw.errors import DamagedDataError
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from eosfw_http.positions import Position, Record
 
 
+_REMEMBERED: Final = 10_000
+"""Pages that are known again: links in a circle are seldom longer."""
+
+
 def source_partition(config: Config) -> SourcePartition:
     """The source partition of an API."""
     return {"url": config["url"]}
@@ -46,6 +50,8 @@ class Reader:
         self._last: tuple[httpx2.URL, Mapping[str, str]] | None = None
         """The last page that had none behind it, with the headers that ask whether it has changed."""
         self._checks = ResponseChecks(api, config, self._paging, self._position)
+        self._asked: dict[str, None] = {}
+        """URLs of the pages from the first one on to the present one."""
         self.rests = False
         """Whether the API had nothing new when it was asked last."""
 
@@ -59,6 +65,7 @@ class Reader:
             self.rests = True
             return None
         following = self._following(place, answer)
+        self._refuse_circle(url, place, following)
         self._checks.filter(answer)
         unread = self._position.unread(answer.records)
         offsets = self._move(unread, following)
@@ -81,6 +88,21 @@ class Reader:
                 "send it another way, see auth.type"
             )
         return following
+
+    def _refuse_circle(self, url: httpx2.URL, place: Place, following: Place | None) -> None:
+        """Refuse pages that have no end: their records would come again and again."""
+        if not place:
+            self._asked.clear()
+        self._asked[str(url)] = None
+        if len(self._asked) > _REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        if following is None:
+            return
+        if str(page_url(self._config, self._paging, following, self._position.least)) in self._asked:
+            raise DamagedDataError(
+                "the API's next cursor or link leads back to a page that was read before, so the pages have no end; "
+                "correct cursor.path or link.path, or report it"
+            )
 
     def _move(self, unread: Sequence[Record], following: Place | None) -> list[SourceOffset] | None:
         if not self._context.record_offsets:
