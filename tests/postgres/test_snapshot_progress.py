@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.errors import DamagedDataError
 from eosfw_postgres.pgoutput import Column, Relation
 from eosfw_postgres.snapshot_progress import SnapshotProgress, VisibleTransactions
 
@@ -40,3 +41,23 @@ def test_attempts_that_read_nothing_leave_nothing_in_the_offset():
 
     assert progress.snapshots == (some, last)
     assert [progress.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]
+
+
+def test_the_offset_of_a_snapshot_has_room_for_many_tables():
+    """PGC-11: Kafka takes records of 1 MiB. Of a table that was read at once its key is not needed any more."""
+    relations = [Relation(at, f"tenant_{at}", "orders", "d", (Column("id", 23, -1, True),)) for at in range(20_000)]
+    tables = {f"{one.namespace}.{one.name}": ((0, None),) for one in relations[1:]}
+    progress = SnapshotProgress(tables=tables).with_snapshot(VisibleTransactions("5:5:"), 1, 9).at(relations[0], ("1",))
+
+    assert progress.keys == {"tenant_0.orders": (("id", 23),)}
+    progress = progress.at(relations[0], None)
+    assert progress.keys == {}
+    assert len(progress.text()) < 2**18
+    assert SnapshotProgress.of(progress.text()) == progress
+
+
+def test_an_offset_that_was_not_written_by_a_snapshot_is_refused():
+    """PGC-11: whatever stands there."""
+    for text in ("", "{}", "eA==", "no", "{"):
+        with pytest.raises(DamagedDataError, match="reset its offsets"):
+            SnapshotProgress.of(text)

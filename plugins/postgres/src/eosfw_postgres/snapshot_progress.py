@@ -10,6 +10,8 @@ already. Every other change is news.
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -33,6 +35,8 @@ ORDERED_AS_STORED = {20: "int8", 21: "int2", 23: "int4", 2950: "uuid"}
 Numbers are compared as such, and the text of a uuid has its order.
 """
 _EPOCH = 1 << 32
+_LONGEST = 1 << 14
+"""A longer text is packed: each batch of the snapshot has one, and Kafka takes records of 1 MiB."""
 
 
 def order_of(kinds: Sequence[int], key: Sequence[str]) -> tuple[int | bytes, ...]:
@@ -98,7 +102,8 @@ class SnapshotProgress:
     until_lsn: int = 0
     """The log's end when the last attempt had its snapshot: what was committed behind it is news."""
     keys: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    """The columns of the key by which each table was read, with the OIDs of their types."""
+    """The columns of the key by which each table was read, with the OIDs of their types; not of those that were read
+    in one segment."""
 
     def with_snapshot(self, snapshot: VisibleTransactions, taken_ms: int, until_lsn: int) -> SnapshotProgress:
         """The progress of another attempt; the last one counts only if it has read something."""
@@ -131,6 +136,8 @@ class SnapshotProgress:
         if segments and segments[-1][0] == last:
             segments = segments[:-1]
         keys = {**self.keys, table: key_columns(relation)}
+        if key is None and not segments:
+            del keys[table]
         return replace(self, tables={**self.tables, table: (*segments, (last, key))}, keys=keys)
 
     def is_news(self, relation: Relation, row: Row, xid: int) -> bool:
@@ -170,8 +177,8 @@ class SnapshotProgress:
         return key
 
     def text(self) -> str:
-        """As a text of JSON, for the source offset."""
-        return json.dumps(
+        """As a text of JSON, packed if it is long, for the source offset."""
+        text = json.dumps(
             {
                 "snapshots": [one.text for one in self.snapshots],
                 "tables": {table: [list(one) for one in segments] for table, segments in self.tables.items()},
@@ -182,12 +189,13 @@ class SnapshotProgress:
             },
             separators=(",", ":"),
         )
+        return text if len(text) <= _LONGEST else b64encode(zlib.compress(text.encode(), 1)).decode()
 
     @classmethod
     def of(cls, text: str) -> SnapshotProgress:
         """The progress of a text; DamagedDataError if it is none."""
         try:
-            found = json.loads(text)
+            found = json.loads(text if text.startswith("{") else zlib.decompress(b64decode(text)))
             return cls(
                 tuple(map(VisibleTransactions, found["snapshots"])),
                 {
@@ -199,7 +207,7 @@ class SnapshotProgress:
                 found["until_lsn"],
                 {table: tuple((name, oid) for name, oid in key) for table, key in found["keys"].items()},
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, zlib.error):
             raise DamagedDataError(
                 "the source offset of the connector has a snapshot that cannot be read: reset its offsets"
             ) from None
