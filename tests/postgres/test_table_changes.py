@@ -215,3 +215,19 @@ def test_a_key_stored_out_of_line_that_did_not_change_is_the_key(properties, ses
     (url,) = {key["url"] for _, key, _ in task.records}
     assert len(url) == 80 * 32
     assert changed(task.records[:2]) == [("c", {"url": url, "n": 1}), ("u", {"url": url, "n": 2})]
+
+
+def test_a_table_that_is_renamed_to_one_that_is_not_read_is_reported(properties, session):
+    """PGC-21: its changes are read no more, which nobody would see; under a name that is read they are."""
+    with reading(properties | {"table.include.list": "public.orders,public.kept"}) as task:
+        for name, other in (("orders", "kept"), ("kept", "old")):
+            task.until_drained()
+            session.execute(f"INSERT INTO {name} VALUES (1, 'x')")
+            session.execute(f"ALTER TABLE {name} RENAME TO {other}")
+            session.execute(f"UPDATE {other} SET id = id + 1")
+            session.execute(f"DELETE FROM {other}")
+        task.until_drained()
+    assert {topic for topic, _, _ in task.records} == {"pg.public.orders", "pg.public.kept"}
+    ((kind, said),) = task.notices
+    assert kind == "renamed tables"
+    assert said.startswith("table public.kept has become public.old, which table.include.list")

@@ -104,6 +104,8 @@ class ChangeRecords:
         self._settings = EnvelopeSettings.of(config)
         self._envelopes: dict[Relation, TableEnvelope | None] = {}
         self._made_of: dict[Relation, tuple[TableDetails, Catalog]] = {}
+        self._names: dict[int, str] = {}
+        """Of tables that are read, by their oids."""
         self._catalog: Catalog = {}
         self._last: tuple[Relation | None, TableEnvelope | None] = (None, None)
         """The envelope of the last relation: its look-up costs more than a change."""
@@ -115,9 +117,17 @@ class ChangeRecords:
         A session that has locked the table must be the one that asks. The server locks it to write its defaults, and
         another session's lock would wait for ALTER TABLE, which waits for the first one.
         """
+        name = f"{relation.namespace}.{relation.name}"
         if not self._wanted(relation.namespace, relation.name):
             self._envelopes[relation] = None
+            if (before := self._names.pop(relation.oid, name)) != name:
+                self._notice(
+                    "renamed tables",
+                    f"table {before} has become {name}, which table.include.list and table.exclude.list leave out: its "
+                    f"changes are read no more",
+                )
             return relation
+        self._names[relation.oid] = name
         if session is None:
             with self._database.session() as own:
                 return self.complete(relation, own)
