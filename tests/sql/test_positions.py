@@ -309,3 +309,13 @@ def test_two_names_of_one_table_are_refused(tmp_path):
     (problem,) = SqlSourceConnector().check(config)
 
     assert "orders and main.orders are one table; name it once" in str(problem)
+
+
+@pytest.mark.parametrize("mode", ["incrementing", "bulk"])
+def test_json_of_sqlite_is_the_text_that_the_database_has(tmp_path, mode):
+    """SQL-09: numbers beyond a double, and what is no JSON, are there, too."""
+    texts = ['{"a":1.10,"a":1e400}', "null", "no"]
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, doc JSON)")
+    execute(tmp_path, *(f"INSERT INTO orders (doc) VALUES ('{one}')" for one in texts))
+    with reading(sqlite_properties(tmp_path, mode)) as task:
+        assert [row["doc"] for row in task.poll()] == texts

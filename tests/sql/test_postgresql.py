@@ -48,6 +48,24 @@ def test_types_of_postgresql_have_schemas_and_values(session, properties):
         assert next(iter(task.task.poll().values))["price"] == Decimal("3.50")
 
 
+def test_json_is_the_text_that_the_database_has(session, properties):
+    """SQL-09: its numbers may have more digits than a double, a name may come twice, and null is JSON, too."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, plain json, made jsonb, many jsonb[])")
+    session.execute("""INSERT INTO orders VALUES (1, '{"a":1.10,  "a":1e400}', '1.10', '{1.10,NULL}')""")
+    session.execute("INSERT INTO orders VALUES (2, 'null', 'null', NULL), (3, NULL, NULL, NULL)")
+    with reading(properties | {"mode": "incrementing"}) as task:
+        found = [list(row.values())[1:] for _ in range(2) for row in task.poll()]
+    assert found == [['{"a":1.10,  "a":1e400}', "1.10", ["1.10", None]], ["null", "null", None], [None, None, None]]
+
+
+def test_a_time_with_a_zone_is_that_of_utc(session, properties):
+    """SQL-09: its schema has no zone."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, at timetz)")
+    session.execute("INSERT INTO orders VALUES (1, '12:00:00.5+05'), (2, '23:30-02')")
+    with reading(properties | {"mode": "incrementing"}) as task:
+        assert [row["at"] for row in task.poll()] == [time(7, 0, 0, 500000), time(1, 30)]
+
+
 def test_a_column_of_a_type_without_schema_is_refused(session, properties):
     """SQL-07: with its name."""
     session.execute("CREATE TABLE orders (id int PRIMARY KEY, lasts interval)")

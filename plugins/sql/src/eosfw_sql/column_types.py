@@ -43,6 +43,17 @@ _INT_NAMES: Final = {"TINYINT": INT8, "MEDIUMINT": INT32}
 _WIDER: Final = {INT8: INT16, INT16: INT32, INT32: INT64, INT64: decimal(0)}
 
 
+class JsonText(str):
+    """JSON as the database has it: read and written again, its numbers would be others."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, text: str | bytes) -> JsonText:
+        """What a driver gives in the place of a value of JSON."""
+        return cls(text.decode() if isinstance(text, bytes) else text)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnType:
     """The schema of a column that is never null, and what makes its values of the driver's; None for nothing."""
@@ -148,8 +159,12 @@ def _time_of_day(value: timedelta) -> time:
     return (_MIDNIGHT + value).time()
 
 
-def _without_zone(value: time) -> time:
-    return value.replace(tzinfo=None)
+def _in_utc(value: time) -> time:
+    return value if value.tzinfo is None else datetime.combine(_MIDNIGHT, value).astimezone(UTC).time()
+
+
+def _json_text(value: Any) -> str:
+    return str(value) if isinstance(value, JsonText) else json.dumps(value)
 
 
 _PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], ...], ColumnType], ...]] = (
@@ -157,10 +172,10 @@ _PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], .
     (types.Float, ColumnType(FLOAT64, float)),
     (types.Date, ColumnType(DATE)),
     (mysql.TIME, ColumnType(TIME, _time_of_day, types.NullType())),  # SQLAlchemy leaves out days and sign
-    (types.Time, ColumnType(TIME, _without_zone)),
+    (types.Time, ColumnType(TIME, _in_utc)),
     (mysql.YEAR, ColumnType(INT16)),
     (mysql.BIT, ColumnType(INT64)),
-    (types.JSON, ColumnType(STRING, json.dumps)),
+    (types.JSON, ColumnType(STRING, _json_text)),
     (types._Binary, ColumnType(BYTES, bytes)),  # noqa: SLF001 - what BLOB and BYTEA have in common
     (types.Enum, ColumnType(STRING, str, types.String())),  # else labels that were added since are refused
     ((types.String, types.Uuid), ColumnType(STRING, str)),

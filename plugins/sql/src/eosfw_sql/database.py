@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from eosfw_sql.column_types import JsonText
 from eosfw_sql.errors import refused, translated, unreadable_value
 from eosfw_sql.queries import columns_of_query, subquery
 from eosfw_sql.urls import url_of
@@ -33,6 +34,8 @@ _LOCK_TIMEOUTS = {
 waits for as long as the table is locked, and nobody could read other tables meanwhile, or stop the task.
 
 Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
+_WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
+"""Dialects that are asked for the text of JSON."""
 _READ_TO_THE_END = ("mysql", "mariadb")
 """Dialects whose cursors fetch all rows that are left when they are closed."""
 
@@ -174,7 +177,8 @@ def _odd_options(url: sa.URL) -> ConfigError:
 
 def _engine(url: sa.URL, cached: int) -> sa.Engine:
     try:
-        return sa.create_engine(url, pool_pre_ping=False, query_cache_size=cached)
+        options = {"json_deserializer": JsonText.of} if url.get_backend_name() in _WITH_JSON else {}
+        return sa.create_engine(url, pool_pre_ping=False, query_cache_size=cached, **options)
     except exc.NoSuchModuleError:
         raise refused(
             "connection.url", f"SQLAlchemy has no dialect {url.drivername!r}; correct the name, or install its package"
