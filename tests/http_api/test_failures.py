@@ -119,6 +119,18 @@ def test_what_the_api_says_goes_before_the_back_off(api):
     assert error.retry_after == 120
 
 
+def test_a_wait_of_no_time_becomes_longer_as_without_one(api):
+    """HTP-06: some APIs answer `Retry-After: 0` again and again, and must not be asked without a pause."""
+    api.replies = [Reply(503, {"Retry-After": "0"})] * 3
+    pauses = []
+    with reading(properties(api.url, retry_backoff_ms=100, retry_backoff_max_ms=300)) as task:
+        for _ in range(3):
+            with pytest.raises(RetriableError) as raised:
+                task.poll()
+            pauses.append(raised.value.retry_after)
+    assert pauses == [0.1, 0.2, 0.3]
+
+
 def test_a_server_that_is_down_is_retried(api):
     """HTP-06: one that refuses connections, and one that ends in the middle of an answer."""
     nowhere = f"http://127.0.0.1:{free_port()}/rows"

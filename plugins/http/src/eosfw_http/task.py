@@ -49,10 +49,8 @@ class HttpSourceTask(SourceTask):
             batch = self._reader.take()
         except RetriableError as error:
             wait, self._backoff = self._backoff, min(2 * self._backoff, self._longest)
-            # What the API says counts, however long it is.
-            raise RetriableError(
-                *error.args, retry_after=wait if error.retry_after is None else error.retry_after
-            ) from None
+            # What the API says counts, however long it is, unless it is no time at all.
+            raise RetriableError(*error.args, retry_after=error.retry_after or wait) from None
         self._backoff = self._shortest
         self._rests = self._reader.rests
         self._due = self._clock() + (max(self._pause, self._interval) if self._rests else self._interval)
