@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Protocol, TypeVar, runtime_checkable
 from weakref import WeakSet
 
 from eosfw.concurrency import Runtime
 
-__all__ = ["Closeable", "CloseableT", "WeakCloseables"]
+__all__ = ["Closeable", "CloseableT", "WeakCloseables", "open_both", "run_all"]
 
 
 @runtime_checkable
@@ -19,6 +21,7 @@ class Closeable(Protocol):
 
 
 CloseableT = TypeVar("CloseableT", bound=Closeable)
+_OtherT = TypeVar("_OtherT")
 
 
 class WeakCloseables:
@@ -41,3 +44,20 @@ class WeakCloseables:
         # Outside the lock: closing a client may take seconds, and `add` is called by threads that work.
         for made in left:
             made.close()
+
+
+def run_all(*steps: Callable[[], object]) -> None:
+    """Run the steps of a close in their order, also behind one that raises; raise the last error at the end."""
+    with ExitStack() as stack:
+        for step in reversed(steps):
+            stack.callback(step)
+
+
+def open_both(first: Callable[[], CloseableT], second: Callable[[], _OtherT]) -> tuple[CloseableT, _OtherT]:
+    """Make two clients that are used together; if the second cannot be made, the first is closed."""
+    opened = first()
+    try:
+        return opened, second()
+    except BaseException:
+        opened.close()
+        raise

@@ -13,12 +13,13 @@ import pytest
 
 from eosfw.config import Config, ConfigDef, String
 from eosfw.connectors import PollResult
-from eosfw.errors import ConfigError
+from eosfw.errors import ClusterUnavailableError, ConfigError
 from eosfw.observe import Metric
 from eosfw.plugin_metrics import PluginMetrics
 from eosfw.protocols import MetricsContext
 
 from .counting import CountingConnector, CountingTask
+from .fake_cluster import FakeAdmin
 from .hosting_harness import HostedHarness
 from .watching_connector import ChangingSource, watching
 from .worker_harness import PATIENCE, WorkerHarness
@@ -201,6 +202,22 @@ def test_a_reporter_that_fails_stops_nothing(what: str, caplog: pytest.LogCaptur
     until("close")
     assert "metrics reporter 'queued'" in caplog.text
     assert "ConnectionError: no answer" in caplog.text
+
+
+def test_a_reporter_starts_once_the_cluster_tells_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PLG-10: that the cluster cannot be asked for a moment is no fault of the reporter."""
+    answers: list[Exception] = [ClusterUnavailableError("no answer")]
+
+    def cluster_id(_: FakeAdmin) -> str:
+        if answers:
+            raise answers.pop()
+        return "c1"
+
+    monkeypatch.setattr(FakeAdmin, "cluster_id", cluster_id)
+    with stage() as running:
+        running.put("c", until="3")
+        assert until("start")[1]["connect.kafka.cluster.id"] == "c1"
+        until("report")
 
 
 def test_a_reporter_that_blocks_holds_up_no_other() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from eosfw.closeables import WeakCloseables
+import pytest
+
+from eosfw.closeables import WeakCloseables, open_both, run_all
 from eosfw.concurrency import ThreadRuntime
 
 
@@ -46,3 +48,29 @@ def test_resources_can_be_registered_while_others_are_closed() -> None:
     made.close()
     assert sorted(closed[1:]) == ["first", "late"]
     assert first.name == "first"
+
+
+def test_a_step_of_a_close_that_raises_leaves_out_none_behind_it() -> None:
+    """What is not closed then would keep its connections, and its place in a group, until the process ends."""
+    done: list[str] = []
+
+    def fail() -> None:
+        done.append("fails")
+        raise OSError("no answer")
+
+    with pytest.raises(OSError, match="no answer"):
+        run_all(lambda: done.append("first"), fail, lambda: done.append("last"))
+
+    assert done == ["first", "fails", "last"]
+
+
+def test_a_client_is_closed_if_the_one_that_is_used_with_it_cannot_be_made() -> None:
+    closed: list[str] = []
+
+    def fail() -> Thing:
+        raise OSError("too many open files")
+
+    with pytest.raises(OSError, match="too many"):
+        open_both(lambda: Thing("first", closed), fail)
+
+    assert closed == ["first"]

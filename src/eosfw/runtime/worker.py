@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from eosfw.closeables import run_all
 from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
 from eosfw.config.parts import METRIC_REPORTERS
@@ -311,29 +312,35 @@ class Worker:
         """
         # In this order: tasks commit and have offsets copied, so the copies end after them; tasks ask the leader as
         # long as they run, so it is closed behind them, and the config topic that all of them read is the last.
-        self._watchers.close(self._graceful_timeout if timeout is None else timeout)
-        self._executor.stop(self._graceful_timeout if timeout is None else timeout)
-        self._reporting.close()
-        self._launcher.close()
-        self._worker_offsets.close(COPY_TIMEOUT)
-        self._member.leave()
-        self._leader.close()
-        self._topic.close()
-        self._planner.transformer.close()
-        self._log_redaction.stop()
+        patience = self._graceful_timeout if timeout is None else timeout
+        run_all(
+            lambda: self._watchers.close(patience),
+            lambda: self._executor.stop(patience),
+            self._reporting.close,
+            self._launcher.close,
+            lambda: self._worker_offsets.close(COPY_TIMEOUT),
+            self._close_clients,
+        )
 
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
-        self._watchers.close(0)
-        self._executor.kill()
-        self._reporting.close(0)
-        self._launcher.close()
-        self._worker_offsets.close(0)
-        self._member.leave()
-        self._leader.close()
-        self._topic.close()
-        self._planner.transformer.close()
-        self._log_redaction.stop()
+        run_all(
+            lambda: self._watchers.close(0),
+            self._executor.kill,
+            lambda: self._reporting.close(0),
+            self._launcher.close,
+            lambda: self._worker_offsets.close(0),
+            self._close_clients,
+        )
+
+    def _close_clients(self) -> None:
+        run_all(
+            self._member.leave,
+            self._leader.close,
+            self._topic.close,
+            self._planner.transformer.close,
+            self._log_redaction.stop,
+        )
 
     @property
     def _graceful_timeout(self) -> float:

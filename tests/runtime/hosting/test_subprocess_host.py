@@ -100,6 +100,19 @@ def test_a_process_cannot_be_started_where_there_is_no_python(host: Host, monkey
     assert "at last before it began: [Errno 2]" in str(host.end())
 
 
+def test_a_job_ends_also_by_an_error_that_nobody_foresaw(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for it, such as a worker that stops, would wait for ever."""
+
+    def no_memory(*_: object, **__: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(subprocess, "Popen", no_memory)
+    host.submit("")
+
+    assert str(host.end()).startswith("MemoryError: no more")
+    assert host.job.join(60)
+
+
 def test_when_one_process_of_a_job_is_given_up_the_others_end_with_it(host: Host) -> None:
     host.submit("time.sleep(3600) if given['task'] == 'well' else sys.exit(3)", ["well", "ill"])
 

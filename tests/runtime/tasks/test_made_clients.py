@@ -7,8 +7,9 @@ import logging
 import pytest
 
 from eosfw.runtime.status import TaskState
+from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 
-from ..fake_cluster import FakeCluster, Made
+from ..fake_cluster import FakeCluster, FakeProducer, Made
 from ..worker_harness import WorkerHarness
 
 LEADER = "connect-cluster-g"
@@ -124,3 +125,21 @@ def test_zombies_are_fenced_with_the_connectors_admin_overrides(fails):
     fencers = clients(stage, "fencer")
     assert {tuple(sorted(made.properties.items())) for made in fencers} == {(("client.id", "mine"), ("retries", "1"))}
     assert all(made.closed for made in fencers)
+
+
+def test_clients_are_closed_also_behind_a_step_of_the_stop_that_fails(monkeypatch):
+    """TXN-11: what stays open would keep its connections, and its place in a group, until the process ends."""
+
+    def fail(*_):
+        raise OSError("no answer")
+
+    closed = []
+    monkeypatch.setattr(FakeProducer, "close", lambda producer, _=0: closed.append(producer.transactional_id))
+    monkeypatch.setattr(GlobalOffsetBackingStore, "close", fail)
+    stage = WorkerHarness()
+    stage.worker.start()
+
+    with pytest.raises(OSError, match="no answer"):
+        stage.worker.stop(2.0)
+
+    assert closed == [LEADER]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from eosfw.closeables import open_both
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.parts import OFFSET_STORE, chosen
@@ -72,8 +73,12 @@ def load(services: OffsetServices, found: ConnectorOffsets) -> None:
     """Read the offsets into `found.backing`; waits for open transactions."""
     worker, config = services.config, found.config
     topics = found.topics
-    admin = services.backend.admin(clients.connector_admin(worker, config).properties)
-    reader = services.backend.reader(topics.isolation, properties=clients.offsets_consumer(worker, config).properties)
+    admin, reader = open_both(
+        lambda: services.backend.admin(clients.connector_admin(worker, config).properties),
+        lambda: services.backend.reader(
+            topics.isolation, properties=clients.offsets_consumer(worker, config).properties
+        ),
+    )
     with stalls_explained(services.backend, worker["group.id"]):
         known = topics.known(services.worker_offsets)
         found.backing.load(OffsetStorageReader(admin, reader, topics.setting, records=known))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 
+from eosfw.closeables import run_all
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT, WORKER, task_isolation_problems
@@ -157,31 +158,38 @@ class HerderParts:
     def close(self, timeout: float | None) -> None:
         """Stop the tasks, leave the group, write their states, close the clients."""
         graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
-        self.reconfiguration.watchers.close(graceful if timeout is None else timeout)
-        self.executor.stop(graceful if timeout is None else timeout)
-        self.reporting.close()
-        self.services.worker_offsets.close(COPY_TIMEOUT)
-        self.services.member.leave()
-        self.services.statuses.close()
-        self._close_clients()
+        patience = graceful if timeout is None else timeout
+        run_all(
+            lambda: self.reconfiguration.watchers.close(patience),
+            lambda: self.executor.stop(patience),
+            self.reporting.close,
+            lambda: self.services.worker_offsets.close(COPY_TIMEOUT),
+            self.services.member.leave,
+            self.services.statuses.close,
+            self._close_clients,
+        )
 
     def kill(self) -> None:
         """Close every client at once."""
-        self.reconfiguration.watchers.close(0)
-        self.executor.kill()
-        self.reporting.close(0)
-        self.services.worker_offsets.close(0)
-        self.services.member.leave()
-        self.services.statuses.kill()
-        self.extensions.close()
-        self._close_clients()
+        run_all(
+            lambda: self.reconfiguration.watchers.close(0),
+            self.executor.kill,
+            lambda: self.reporting.close(0),
+            lambda: self.services.worker_offsets.close(0),
+            self.services.member.leave,
+            self.services.statuses.kill,
+            self.extensions.close,
+            self._close_clients,
+        )
 
     def _close_clients(self) -> None:
-        self.services.leader.close()
-        self.writer.close()
-        self.services.topic.close()
-        self.services.planner.transformer.close()
-        self.log_redaction.stop()
+        run_all(
+            self.services.leader.close,
+            self.writer.close,
+            self.services.topic.close,
+            self.services.planner.transformer.close,
+            self.log_redaction.stop,
+        )
 
 
 def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
+from eosfw.closeables import run_all
 from eosfw.errors import EosfwError, IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import GroupConsumer
@@ -62,10 +63,7 @@ class GroupMembership:
 
     def leave(self) -> None:
         """Leave the group: nothing is assigned to this worker any more."""
-        self._coordinator.close()
-        self._leadership.close()
-        self._own_record.close()
-        self._members.close()
+        run_all(self._coordinator.close, self._leadership.close, self._own_record.close, self._members.close)
 
     def on_config_update(self, configs: ConnectorConfigs) -> None:
         """Act on what is new; called after the config topic was read, again and again."""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, TaskFailedError
+from eosfw.errors import EosfwError, TaskFailedError, described
 from eosfw.protocols import TaskJobSpec
 
 logger = logging.getLogger(__name__)
@@ -104,8 +104,8 @@ class SubprocessJob:
     def _watch(self, task: str) -> None:
         try:
             self._run_until_done(task)
-        except EosfwError as error:
-            self._error = error
+        except Exception as error:  # noqa: BLE001 whatever it is, who waits for the job must hear of its end
+            self._error = error if isinstance(error, EosfwError) else TaskFailedError(described(error))
             self.cancel()
         with self._lock:
             self._left -= 1

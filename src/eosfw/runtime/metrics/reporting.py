@@ -12,7 +12,7 @@ from eosfw.concurrency import Runtime, Spawned
 from eosfw.config import Config
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import METRICS_CONTEXT, REPORT_INTERVAL
-from eosfw.errors import with_class
+from eosfw.errors import RetriableError, with_class
 from eosfw.observe import Metric
 from eosfw.protocols import Backend, MetricsContext, MetricsReporter
 from eosfw.registry import Plugins, parts
@@ -60,7 +60,10 @@ class MetricsReporting:
     def _run(self, reporter: MetricsReporter) -> None:
         try:
             try:
-                reporter.start(self._services.context())
+                context = self._context()
+                if context is None:
+                    return
+                reporter.start(context)
             except Exception as error:  # noqa: BLE001 a reporter must not end the worker
                 logger.warning(
                     "metrics reporter %r does not start, and is left out: %s", reporter.name, with_class(error)
@@ -69,6 +72,16 @@ class MetricsReporting:
             self._report_until_ended(reporter)
         finally:
             self._close(reporter)
+
+    def _context(self) -> MetricsContext | None:
+        """The labels of all values; None if the worker stops before its cluster answers."""
+        while True:
+            try:
+                return self._services.context()
+            except RetriableError as error:
+                logger.warning("metrics reporters do not start yet: %s", with_class(error))
+                if self._ended.wait(self._services.interval):
+                    return None
 
     def _report_until_ended(self, reporter: MetricsReporter) -> None:
         backoff = LogBackoff()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 
+from eosfw.closeables import open_both
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
@@ -40,9 +42,9 @@ class GlobalOffsetBackingStore:
     def reader(self) -> OffsetStorageReader:
         """A reader of the topic; the caller closes it."""
         properties = clients.worker_offsets_consumer(self.config).properties
-        reader = self.backend.reader(self.isolation, properties=properties)
+        reader = partial(self.backend.reader, self.isolation, properties=properties)
         setting = setting_of(self.config, self.isolation)
-        return OffsetStorageReader(self.backend.admin(), reader, setting, records=self.records)
+        return OffsetStorageReader(*open_both(self.backend.admin, reader), setting, records=self.records)
 
     def cluster_id(self) -> str | None:
         """The id of the cluster that has the topic; None if it is not told."""

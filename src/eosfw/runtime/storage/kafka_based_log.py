@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from eosfw.closeables import open_both
 from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel
@@ -122,8 +123,10 @@ class KafkaBasedLogReader:
     def __init__(self, log: KafkaBasedLog, backend: Backend) -> None:
         self._log = log
         self._backend = backend
-        self._admin = backend.admin()
-        self._reader = backend.reader(log.source.isolation, headers=True, properties=log.source.properties)
+        self._admin, self._reader = open_both(
+            backend.admin,
+            lambda: backend.reader(log.source.isolation, headers=True, properties=log.source.properties),
+        )
         self._closed = False
 
     def read_to_end(self, timeout: float = READ_TIMEOUT) -> None:

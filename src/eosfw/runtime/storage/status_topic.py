@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eosfw.closeables import open_both
 from eosfw.concurrency import Event, FairLock, Queue, Runtime
 from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
@@ -77,7 +78,8 @@ class StatusTopic:
 
     def _read(self) -> None:
         if self._clients is None:
-            self._clients = (self._backend.admin(), self._backend.reader(IsolationLevel.READ_UNCOMMITTED))
+            backend = self._backend
+            self._clients = open_both(backend.admin, lambda: backend.reader(IsolationLevel.READ_UNCOMMITTED))
         admin, reader = self._clients
         if not self._positions:
             count = admin.partitions([self.topic]).get(self.topic, 0)
@@ -207,12 +209,13 @@ class StatusTopic:
                 key, value = write.record
                 producer.send(ProducerRecord(self.topic, value, key))
                 producer.flush(_FLUSH_TIMEOUT)
-            except EosfwError as error:
+            except Exception as error:  # whatever it is, the states behind it must be written
                 if producer is not None:
                     producer.close()
                     producer = None
                 if not isinstance(error, RetriableError) or self._closed:
-                    logger.error("could not write to the status topic %s: %s", self.topic, error)  # noqa: TRY400 the text says it
+                    trace = None if isinstance(error, EosfwError) else error
+                    logger.error("could not write to the status topic %s: %s", self.topic, error, exc_info=trace)  # noqa: TRY400 the text says it
                     return None
                 logger.warning("could not write to the status topic %s, trying again: %s", self.topic, error)
                 self._runtime.sleep(_RETRY_PAUSE)
