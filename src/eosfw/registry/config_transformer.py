@@ -249,10 +249,21 @@ def with_override_policy(plugins: Plugins, worker: Config, where: str = "") -> C
 
 def redacted(text: str, values: Iterable[str]) -> str:
     """A text without these values, but for those that are too short to be told apart."""
+    return without_spellings(text, spellings(values))
+
+
+def spellings(values: Iterable[str]) -> set[str]:
+    """How values may stand in a text, but for those that are too short to be told apart."""
     # An error may show a value as it was parsed, without blanks at its ends, and as Python writes it: with quotes and
     # backslashes escaped.
-    spellings = {spelling for value in values for one in (value, trimmed(value)) for spelling in (one, repr(one)[1:-1])}
-    return _substituted(text, dict.fromkeys(spellings, HIDDEN))
+    found = (spelling for value in values for one in (value, trimmed(value)) for spelling in (one, repr(one)[1:-1]))
+    return {one for one in found if len(one) >= _SHORTEST}
+
+
+def without_spellings(text: str, spelt: Iterable[str]) -> str:
+    """A text in which nothing stands of what `spellings` gave."""
+    # Looked for one by one: of thousands mostly none is there, and to match a pattern of them all takes far longer.
+    return _substituted(text, dict.fromkeys([one for one in spelt if one in text], HIDDEN))
 
 
 def _substituted(text: str, substitutes: Mapping[str, str]) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from eosfw.config import Config
 from eosfw.config.definition.config_def import ConfigDef
 from eosfw.config.secrets import secret_values
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.registry import Plugins
-from eosfw.registry.config_transformer import TransformedProperties, config_transformer, redacted
+from eosfw.registry.config_transformer import TransformedProperties, config_transformer, spellings, without_spellings
 from eosfw.runtime.checks.log_redaction import LogRedaction
+
+MOST_SECRETS = 100_000
+"""More than all connectors of a worker have; some are replaced each hour, and a worker may run for years."""
 
 
 class WorkerConfigTransformer:
@@ -23,13 +27,15 @@ class WorkerConfigTransformer:
 
     def __init__(self, worker: Config, plugins: Plugins) -> None:
         self._transformer = config_transformer(plugins, worker.given)
-        self._secrets = set(secret_values(worker.given))
-        """Changed in place, and copied to be read: each is one step, whatever another thread does."""
+        self._secrets = OrderedDict[str, None]()
+        """By their spellings, the newest last; changed in place, and copied to be read: each is one step, whatever
+        another thread does."""
+        self._remember(secret_values(worker.given))
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
         """Replace references by values; ConfigError for a reference that has none."""
         transformed = self._transformer.transform(properties)
-        self._secrets.update(transformed.replaced.values(), secret_values(transformed.values))
+        self._remember([*transformed.replaced.values(), *secret_values(transformed.values)])
         return transformed
 
     def close(self) -> None:
@@ -38,11 +44,19 @@ class WorkerConfigTransformer:
 
     def remember_passwords(self, properties: Mapping[str, str], definition: ConfigDef) -> None:
         """Take the passwords among these properties for secrets, also where no config provider gave them."""
-        self._secrets.update(secret_values(properties, definition))
+        self._remember(secret_values(properties, definition))
+
+    def _remember(self, secrets: Iterable[str]) -> None:
+        for one in spellings(secrets):
+            self._secrets[one] = None
+            with suppress(KeyError):  # another thread has just forgotten it for newer ones
+                self._secrets.move_to_end(one)
+        while len(self._secrets) > MOST_SECRETS:
+            self._secrets.popitem(last=False)
 
     def redact(self, text: str) -> str:
         """A text without any secret."""
-        return redacted(text, self._secrets.copy())
+        return without_spellings(text, tuple(self._secrets))
 
     def redact_exception(self, error: BaseException) -> BaseException:
         """An error whose text, and whose causes' texts, show no secret: the same one if it can be."""
