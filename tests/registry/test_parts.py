@@ -14,6 +14,7 @@ from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, Problem
 from eosfw.registry import Plugins, parts
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
+from eosfw.registry.record_parts import RecordParts
 
 
 class Sealed(KafkaOffsetStore):
@@ -169,3 +170,27 @@ def test_a_reader_that_refuses_its_properties_is_closed_again():
         parts.isolation_reader(PLUGINS, choice, None, None)  # type: ignore[arg-type]
 
     assert Picky.closed == 1
+
+
+def test_a_part_of_a_task_that_cannot_be_closed_keeps_no_other_open() -> None:
+    """A task may start anew for years, and each time it would leave a connection open."""
+    closed: list[str] = []
+
+    class Converting:
+        name = "made"
+
+        def __init__(self, where: str) -> None:
+            self.where = where
+
+        def from_connect_data(self, topic: str, schema: object, value: object) -> bytes:
+            raise NotImplementedError
+
+        def close(self) -> None:
+            closed.append(self.where)
+            if self.where == "key":
+                raise OSError("no answer")
+
+    with pytest.raises(OSError, match="no answer"):
+        RecordParts(key_converter=Converting("key"), value_converter=Converting("value")).close()
+
+    assert closed == ["key", "value"]

@@ -113,6 +113,27 @@ class LeakyConnector(SourceConnector):
         return [share]
 
 
+class LeakyConverter:
+    """Fails while it is configured, or closed, with its password in the text."""
+
+    name = "leaky-converter"
+    config = ConfigDef(Password("password"), String("leak", "configure"))
+
+    def configure(self, config: Config) -> None:
+        self.password = config["password"]
+        if config["leak"] == "configure":
+            raise ValueError(f"login with {self.password}")
+
+    def from_connect_data(self, topic: str, schema: Any, value: Any) -> bytes:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise ValueError(f"logout with {self.password}")
+
+
+CONVERTER = {"value.converter": "leaky-converter", "value.converter.password": "${env:DB_PASSWORD}"}
+
+
 def everything(stage: WorkerHarness, caplog: pytest.LogCaptureFixture) -> str:
     """Every text that a user, an observer or another worker may see."""
     topic = [entry.value for log in stage.cluster.logs.values() for entry in log]
@@ -139,7 +160,7 @@ def connector() -> LeakyConnector:
 
 @pytest.fixture
 def stage(connector: LeakyConnector) -> WorkerHarness:
-    return WorkerHarness(connector, FakeCluster(), **PROVIDERS)
+    return WorkerHarness(connector, FakeCluster(), parts=(LeakyConverter,), **PROVIDERS)
 
 
 LEAKS = {
@@ -222,6 +243,7 @@ def test_a_worker_that_has_stopped_filters_no_logs(stage: WorkerHarness, caplog:
         ({"transaction.boundary": "${env:DB_PASSWORD}"}, "Invalid value [hidden] for configuration transaction"),
         ({"topic": "${env:DB_PASSWORD}/"}, "topic=[hidden]/ cannot name a topic"),
         ({"producer.override.acks": "${env:DB_PASSWORD}"}, "producer.override.acks=[hidden]"),
+        (CONVERTER, "value.converter: it failed when it was configured: ValueError: login with [hidden]"),
         ({"odd": "${env:HOME}"}, "odd: config provider 'env': its param.allowlist.pattern does not allow 'HOME'"),
     ],
 )
@@ -235,6 +257,17 @@ def test_a_refusal_shows_no_secret(
     assert message in str(refused.value)
     assert CANARY not in str(refused.value)
     assert refused.value.__cause__ is None
+    assert CANARY not in everything(stage, caplog)
+
+
+def test_a_part_that_cannot_be_closed_is_no_reason_to_refuse_a_connector(
+    stage: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in Kafka Connect, which closes quietly what it has made to validate properties."""
+    with stage:
+        assert stage.put(password="x", **CONVERTER, **{"value.converter.leak": "close"}) == 0
+
+    assert "closing LeakyConverter failed: ValueError" in caplog.text
     assert CANARY not in everything(stage, caplog)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -107,12 +108,21 @@ def problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
         return list(error.problems)
     except PluginError as error:
         return [Problem("", f"{property_}: {error}")]
-    except Exception as error:
-        logger.exception("a part failed while its properties were checked")
+    except Exception as error:  # noqa: BLE001 a plugin may raise anything, and that is a validation error
+        _log_failure("a part failed while its properties were checked", error)
         return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
-    if isinstance(made, Closeable):
-        made.close()
+    try:
+        if isinstance(made, Closeable):
+            made.close()
+    except Exception as error:  # noqa: BLE001 it was made for the check alone
+        _log_failure(f"closing {type(made).__name__} failed", error)
     return []
+
+
+def _log_failure(what: str, error: Exception) -> None:
+    # Without its text, which may show what a config provider gave: nobody knows these secrets yet.
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("%s: %s\n%s", what, type(error).__name__, trace)
 
 
 def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[Problem]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from eosfw.closeables import Closeable
+from eosfw.closeables import Closeable, run_all
 from eosfw.config import Config
 from eosfw.config.connector.transforms import (
     PREDICATES,
@@ -69,9 +69,7 @@ class RecordParts:
 
     def close(self) -> None:
         """Close what can be closed."""
-        for _, part in self._parts():
-            if isinstance(part, Closeable):
-                part.close()
+        run_all(*(part.close for _, part in self._parts() if isinstance(part, Closeable)))
 
     def _parts(self) -> Iterator[tuple[str, object]]:
         yield from zip(CONVERTERS, (self.key_converter, self.value_converter, self.header_converter), strict=True)
