@@ -155,7 +155,8 @@ def _ask_connector(found: ConnectorOffsets, changes: Sequence[OffsetChange]) -> 
     try:
         return bool(found.connector.alter_offsets(found.config, given))
     except UnsupportedError as why:
-        raise UnsupportedError(
+        # No UnsupportedError, which is about the cluster: in Kafka Connect it is a 500 like each other refusal.
+        raise EosfwError(
             f"Failed to modify offsets for connector {found.name} because it doesn't support external modification of "
             f"offsets"
         ) from why
