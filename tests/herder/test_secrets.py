@@ -85,6 +85,19 @@ def test_no_refusal_of_a_herder_shows_a_secret(
 
 
 @pytest.mark.parametrize("password", [REFERENCE, CANARY], ids=["provided", "plain"])
+def test_a_connector_shows_no_secret_in_the_log_while_it_is_validated(
+    group: HerderGroup, caplog: pytest.LogCaptureFixture, password: str
+) -> None:
+    """Also one that is asked whether its properties are good before anybody creates it."""
+    herder = group.start()
+
+    herder.validate("leaky", {"name": "c", **properties(password, leak="checked")})
+
+    assert "a check logs in with [hidden]" in caplog.text
+    assert CANARY not in caplog.text
+
+
+@pytest.mark.parametrize("password", [REFERENCE, CANARY], ids=["provided", "plain"])
 @pytest.mark.parametrize(
     "change",
     [

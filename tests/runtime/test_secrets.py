@@ -99,6 +99,8 @@ class LeakyConnector(SourceConnector):
             return [f"no database takes {config['password']}"]
         if config["leak"] == "check":
             raise ValueError(f"check with {config['password']}")
+        if config["leak"] == "checked":
+            log("a check", config["password"])
         return []
 
     def alter_offsets(self, config: Config, offsets: Any) -> bool:
@@ -171,6 +173,7 @@ LEAKS = {
     "commit": "login with [hidden] failed",
     "stop": "login with [hidden] failed",
     "log": "a thread of a task logs in with [hidden]",
+    "checked": "a check logs in with [hidden]",
 }
 """What is seen of a secret by where a task shows it."""
 LINE_ENDS = {"start": "\n", "log": " \r\n"}

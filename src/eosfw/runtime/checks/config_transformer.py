@@ -13,7 +13,7 @@ from eosfw.config.secrets import secret_values
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.registry import Plugins
 from eosfw.registry.config_transformer import TransformedProperties, config_transformer, spellings, without_spellings
-from eosfw.runtime.checks.log_redaction import LogRedaction
+from eosfw.runtime.checks.log_redaction import redacted_log
 
 MOST_SECRETS = 100_000
 """More than all connectors of a worker have; some are replaced each hour, and a worker may run for years."""
@@ -73,17 +73,14 @@ class WorkerConfigTransformer:
     @contextmanager
     def hidden_secrets(self) -> Iterator[None]:
         """Meanwhile let no error pass, and no log record be written, that shows a secret."""
-        logs = LogRedaction(self.redact)
-        logs.start()
-        try:
-            yield
-        except EosfwError as error:
-            shown = self.redact_exception(error)
-            if shown is error:
-                raise
-            raise shown from None
-        finally:
-            logs.stop()
+        with redacted_log(self.redact):
+            try:
+                yield
+            except EosfwError as error:
+                shown = self.redact_exception(error)
+                if shown is error:
+                    raise
+                raise shown from None
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:

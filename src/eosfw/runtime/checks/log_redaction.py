@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _TRACE = logging.Formatter()
 
@@ -45,3 +46,14 @@ class LogRedaction(logging.Filter):
             if (shown := self._redact(trace)) != trace:
                 record.exc_text, record.exc_info = shown, None
         return True
+
+
+@contextmanager
+def redacted_log(redact: Callable[[str], str]) -> Iterator[None]:
+    """Take secrets out of what is logged meanwhile."""
+    redaction = LogRedaction(redact)
+    redaction.start()
+    try:
+        yield
+    finally:
+        redaction.stop()

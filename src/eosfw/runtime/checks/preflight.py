@@ -34,6 +34,7 @@ from eosfw.registry.config_transformer import (
 )
 from eosfw.registry.plugin_versions import connector_version_problem
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
+from eosfw.runtime.checks.log_redaction import redacted_log
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
 
@@ -86,9 +87,10 @@ def connector_validation(
     except PluginError as error:
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
-    problems += _property_problems(plugins, connector, worker, given, find_problems)
     passwords = secret_values(given, None if connector is None else connector.config)
     secrets = {*transformed.replaced.values(), *passwords}
+    with redacted_log(lambda text: redacted(text, secrets)):
+        problems += _property_problems(plugins, connector, worker, given, find_problems)
     return Validation(
         [Problem(f"connector {name}", redacted(problem.what, secrets)) for problem in problems],
         {} if connector is None else _parsed(connector, given),

@@ -15,6 +15,7 @@ from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins
 from eosfw.registry.part_definitions import with_part_definitions
+from eosfw.runtime.checks.log_redaction import redacted_log
 from eosfw.runtime.checks.preflight import Validation, connector_validation
 from eosfw.runtime.distributed.config_infos import Recommendation, config_infos, config_key_infos, recommendations
 from eosfw.runtime.tasks.planner import TaskPlanner
@@ -74,7 +75,8 @@ class PluginQueries:
         definition += group_definitions(found.values)
         definition = with_part_definitions(definition, self._plugins, self._config.given, texts, found.values)
         nulls = [Problem("", f"{one}: {_NULL}") for one, text in given.items() if text is None]
-        recommended = _recommended(definition, found)
+        with redacted_log(found.redacted):  # the connector may look into its source
+            recommended = _recommended(definition, found)
         return config_infos(connector_class, definition, given, [*nulls, *found.problems], recommended)
 
     def _require_same_plugin(self, plugin: str, connector_class: str | None) -> None:
