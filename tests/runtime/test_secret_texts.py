@@ -86,3 +86,20 @@ def test_a_line_of_the_log_costs_little_where_thousands_of_connectors_have_secre
     assert all(transformer.redact(line) == line for _ in range(5))
 
     assert time.perf_counter() - began < 1.0
+
+
+def test_a_handler_of_one_logger_shows_no_secret() -> None:
+    """As a program may give one to a library that it listens to, beside those that are for everything."""
+    logger, shown = logging.getLogger("leaky.driver"), io.StringIO()
+    handler = logging.StreamHandler(shown)
+    logger.addHandler(handler)
+    redaction = LogRedaction(lambda given: given.replace("second-secret", "[hidden]"))
+    redaction.start()
+    try:
+        logger.error("login with %s", "second-secret")
+    finally:
+        redaction.stop()
+        logger.removeHandler(handler)
+
+    assert shown.getvalue() == "login with [hidden]\n"
+    assert handler.filters == []

@@ -22,8 +22,10 @@ class LogRedaction(logging.Filter):
 
     def start(self) -> None:
         """Filter the handlers that there are now."""
+        root, known = logging.getLogger(), list(logging.getLogger().manager.loggerDict.values())
+        loggers = [root, *(one for one in known if isinstance(one, logging.Logger))]
         last_resort = [] if logging.lastResort is None else [logging.lastResort]
-        self._handlers = [*logging.getLogger().handlers, *last_resort]
+        self._handlers = [*(handler for logger in loggers for handler in logger.handlers), *last_resort]
         for handler in self._handlers:
             handler.addFilter(self)
 
