@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.runtime.storage.status_topic import StatusTopic
@@ -11,16 +13,46 @@ from eosfw.state.storage.status_records import ReportedStatus
 
 from ..fake_cluster import FakeBackend, FakeCluster
 
+STATUS = TopicPartition("status", 0)
+
+
+def topic_of(cluster: FakeCluster) -> StatusTopic:
+    return StatusTopic(FakeBackend(cluster), "status", ThreadRuntime(), {})  # type: ignore[arg-type]
+
+
+def report(topic: StatusTopic, name: str, state: str) -> None:
+    topic.put_connector(name, ReportedStatus(state, "worker", 1))
+    assert topic.flush(10)
+
 
 def test_states_are_written_behind_one_that_fails_in_a_way_that_nobody_foresaw() -> None:
     """SCN-07: else all states would stay as they are, and a stop would wait for a thread that has ended."""
-    cluster = FakeCluster(logs={TopicPartition("status", 0): []}, fail={"send status": [ValueError("odd")]})
-    topic = StatusTopic(FakeBackend(cluster), "status", ThreadRuntime(), {})  # type: ignore[arg-type]
+    cluster = FakeCluster(logs={STATUS: []}, fail={"send status": [ValueError("odd")]})
+    topic = topic_of(cluster)
     for name in ("first", "second"):
-        topic.put_connector(name, ReportedStatus("RUNNING", "worker", 1))
+        report(topic, name, "RUNNING")
 
-    assert topic.flush(10)
     topic.close()
-    (written,) = cluster.logs[TopicPartition("status", 0)]
+    (written,) = cluster.logs[STATUS]
     assert written.key == b"status-connector-second"
     assert json.loads(written.value or b"")["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize("left", [0, 1], ids=["created anew", "truncated"])
+def test_states_are_read_on_in_a_topic_that_has_become_shorter(left: int) -> None:
+    """Somebody has deleted it, or a broker has lost its last writes: what is reported since must be seen."""
+    cluster = FakeCluster(logs={STATUS: []})
+    topic = topic_of(cluster)
+    for state in ("RUNNING", "PAUSED", "RUNNING"):
+        report(topic, "c", state)
+    topic.read_to_end()
+    del cluster.logs[STATUS][left:]
+    topic.read_to_end()
+    report(topic, "c", "FAILED")
+
+    topic.read_to_end()
+
+    found = topic.connector("c")
+    topic.close()
+    assert found is not None
+    assert found.state == "FAILED"

@@ -85,6 +85,9 @@ class StatusTopic:
             count = admin.partitions([self.topic]).get(self.topic, 0)
             self._positions = dict(admin.log_start_offsets([TopicPartition(self.topic, one) for one in range(count)]))
         ends = admin.end_offsets(list(self._positions), IsolationLevel.READ_UNCOMMITTED)
+        if shorter := [one for one, at in self._positions.items() if at > ends[one]]:
+            # It was deleted and created anew, or a broker has lost its last writes.
+            self._positions.update(admin.log_start_offsets(shorter))
         behind = {one: OffsetRange(at, ends[one]) for one, at in self._positions.items() if at < ends[one]}
         for batch in reader.read(behind, READ_TIMEOUT) if behind else ():
             with self._lock:
