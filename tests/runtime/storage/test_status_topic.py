@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -56,3 +57,20 @@ def test_states_are_read_on_in_a_topic_that_has_become_shorter(left: int) -> Non
     topic.close()
     assert found is not None
     assert found.state == "FAILED"
+
+
+def test_of_states_that_wait_for_the_cluster_the_newest_is_written() -> None:
+    """A task that is tried again reports each time: after an outage of hours states would be behind for minutes."""
+    answers = threading.Event()
+    cluster = FakeCluster(logs={STATUS: []}, before=lambda call, _: answers.wait(10) if call == "send status" else None)
+    topic = topic_of(cluster)
+    for number in range(1000):
+        for name in ("first", "second"):
+            topic.put_connector(name, ReportedStatus("RUNNING", "worker", number))
+    answers.set()
+
+    assert topic.flush(10)
+    topic.close()
+    written = [(entry.key, json.loads(entry.value or b"")["generation"]) for entry in cluster.logs[STATUS]]
+    assert written[-2:] == [(b"status-connector-first", 999), (b"status-connector-second", 999)]
+    assert len(written) <= 3, "one may have been on its way"

@@ -59,7 +59,9 @@ class StatusTopic:
         self._read_begun = float("-inf")
         self._positions: dict[TopicPartition, int] = {}
         self._clients: tuple[Admin, LogReader] | None = None
-        self._writes: Queue[_Write | Event | None] = runtime.queue()
+        self._waiting: dict[object, _Write | Event] = {}
+        """Writes by their keys, and who waits for those before; the first is the one that is being written."""
+        self._wake: Queue[None] = runtime.queue()
         self._closed = self._abandoned = False
         self._writer = runtime.spawn("eosfw-status", self._write_until_closed)
 
@@ -135,11 +137,11 @@ class StatusTopic:
 
     def put_connector(self, name: str, status: ReportedStatus, *, late: bool = False) -> None:
         """Report the state of a connector."""
-        self._writes.put(_Write(connector_status_record(name, status), name, status, late))
+        self._put(_Write(connector_status_record(name, status), name, status, late))
 
     def put_task(self, task: ConnectorTaskId, status: ReportedStatus, *, late: bool = False) -> None:
         """Report the state of a task; `late` if another worker may have reported since."""
-        self._writes.put(_Write(task_status_record(task, status), task, status, late))
+        self._put(_Write(task_status_record(task, status), task, status, late))
 
     def delete_connector(self, name: str) -> None:
         """Forget a connector and its tasks."""
@@ -155,31 +157,43 @@ class StatusTopic:
         # Here at once: a state that is about to be deleted is not there for whoever asks whether to report it.
         with self._lock:
             self._log.apply(*record)
-        self._writes.put(_Write(record))
+        self._put(_Write(record))
 
     def put_topic(self, status: TopicStatus) -> None:
         """Note that a connector uses a topic."""
-        self._writes.put(_Write(topic_status_record(status)))
+        self._put(_Write(topic_status_record(status)))
 
     def delete_topic(self, connector: str, topic: str) -> None:
         """Forget that a connector uses a topic."""
-        self._writes.put(_Write(topic_removal_record(connector, topic)))
+        self._put(_Write(topic_removal_record(connector, topic)))
 
     def uses_topic(self, connector: str, topic: str) -> bool:
         """Whether it is known that a connector uses a topic, as of the last read."""
         with self._lock:
             return topic in self._log.topics.get(connector, ())
 
+    def _put(self, write: _Write) -> None:
+        # A newer state replaces one that waits, at the end: a deletion in between must not come after it. So states are
+        # not behind for minutes when a cluster comes back after hours, in which tasks have reported each trial.
+        self._queue(write.record.key, write)
+
+    def _queue(self, key: object, item: _Write | Event) -> None:
+        with self._lock:
+            if not self._waiting:
+                self._wake.put(None)
+            self._waiting.pop(key, None)
+            self._waiting[key] = item
+
     def flush(self, timeout: float = _FLUSH_TIMEOUT) -> bool:
         """Wait until what was queued before is written, or given up; False after `timeout` seconds."""
         done = self._runtime.event()
-        self._writes.put(done)
+        self._queue(done, done)
         return done.wait(timeout)
 
     def close(self) -> None:
         """Write what is queued, within a few seconds, then close the clients."""
         self._closed = True
-        self._writes.put(None)
+        self._wake.put(None)
         self._writer.join(_CLOSE_TIMEOUT)
         self._abandoned = True
         if self._clients is not None:
@@ -188,13 +202,26 @@ class StatusTopic:
 
     def _write_until_closed(self) -> None:
         producer: TransactionalProducer | None = None
-        while (item := self._writes.get()) is not None:
-            if not isinstance(item, _Write):
+        while (first := self._await_first()) is not None:
+            key, item = first
+            if isinstance(item, _Write):
+                producer = self._write_with_retries(producer, item)
+            else:
                 item.set()
-                continue
-            producer = self._write_with_retries(producer, item)
+            with self._lock:
+                if self._waiting.get(key) is item:
+                    del self._waiting[key]
         if producer is not None:
             producer.close()
+
+    def _await_first(self) -> tuple[object, _Write | Event] | None:
+        """What comes first, once there is something; None when all is written behind a close."""
+        while True:
+            with self._lock:
+                first = next(iter(self._waiting.items()), None)
+            if first is not None or self._closed:
+                return first
+            self._wake.get()
 
     def kill(self) -> None:
         """Write nothing more, and close the clients."""
@@ -206,7 +233,7 @@ class StatusTopic:
     ) -> TransactionalProducer | None:
         while True:
             try:
-                if self._abandoned or not self._is_wanted(write):
+                if self._abandoned or self._waiting.get(write.record.key) is not write or not self._is_wanted(write):
                     return producer
                 producer = producer or self._backend.producer(None, properties=self._producer_properties)
                 key, value = write.record
