@@ -134,3 +134,27 @@ def test_quick_changes_leave_states_and_records_right(seed: int, count: int):
             group.stop(name)
         assert open_records(group) == 0
         group.check_exactly_once()
+
+
+def test_a_worker_looks_at_its_group_once_behind_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who creates a thousand connectors at once must not have it look a thousand times at what has not changed."""
+    with workers() as group:
+        group.start("a")
+        group.put(1)
+        leader, looks = group.leader(), 0
+        read, go = leader._services.topic.read_decided, group.runtime.event()
+
+        def look() -> None:
+            nonlocal looks
+            looks += 1
+            go.wait()
+            read()
+
+        monkeypatch.setattr(leader._services.topic, "read_decided", look)
+        group.until(lambda: looks == 1, "a look")
+        for _ in range(100):
+            leader.pause_connector("c")
+        go.set()
+        group.runtime.sleep(1.0)
+
+        assert looks < 10

@@ -149,8 +149,10 @@ class DistributedHerder:
             except (Exception, SystemExit) as error:  # noqa: BLE001 a connector must not end this thread
                 if not self._stopping:  # a stop closes the clients under a call
                     self._report(error)
-            with suppress(TimeoutError):  # nobody asked for anything
+            with suppress(TimeoutError):  # nobody asked for anything, or nobody else
                 self._wakeups.get(TICK)
+                while True:  # one look is enough for all who ask meanwhile
+                    self._wakeups.get(0)
 
     def _report(self, error: BaseException) -> None:
         """Warn, but not at each attempt that fails in the same way."""
