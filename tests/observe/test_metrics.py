@@ -88,6 +88,25 @@ def test_a_commit_that_ends_the_task_counts_as_failed(end) -> None:
     assert found["source-record-active-count"] == 0
 
 
+@pytest.mark.parametrize("first", [TaskStep.REQUEST_FENCING, TaskStep.CHECK_OFFSETS_TOPIC])
+def test_nothing_is_open_any_more_when_a_task_starts_over(first: TaskStep) -> None:
+    """As after a commit whose answer was lost, which ends with no step of its own."""
+    lost = [
+        step(TaskStep.POLL),
+        step(TaskStep.BEGIN, 1.0),
+        step(TaskStep.SEND, 1.0, records=7),
+        step(TaskStep.COMMIT, 2.0, records=7),
+    ]
+
+    found = values(*lost, step(first, 10.0), now=20.0)
+    assert (found["source-record-active-count"], found["open-transaction-age-ms"]) == (0, 0)
+    assert (found["offset-commit-success-percentage"], found["offset-commit-failure-percentage"]) == (0, 1)
+
+    found = values(*lost, step(first, 10.0), *committed(3, 20.0), now=30.0)
+    assert found["source-record-active-count"] == 0
+    assert found["offset-commit-failure-percentage"] == 0.5
+
+
 def test_fencings_of_a_task_are_counted() -> None:
     """It may start over and go on, so its state alone would not tell."""
     found = values(step(TaskStep.FENCED), *committed(1, 1.0), step(TaskStep.FENCED))

@@ -126,6 +126,7 @@ class TaskMetrics:
         # The step behind a request says that it was answered; another request, that it was not.
         self.failed_fencing_requests += requests and self._requesting_fencing
         self._requesting_fencing = requests
+        self._discard()  # a commit whose answer was lost ends with no step: the task starts over
         if self.times.current is Activity.ENDED:  # another start of the same task
             self.times = StateTimes()
         self.times.enter(Activity.STARTING, event.at)
@@ -155,16 +156,19 @@ class TaskMetrics:
             self._committing_since = None
 
     def _ended(self, event: StepEvent) -> None:
-        if self._committing_since is not None:
-            self.failed_commits += 1
-            self._committing_since = None
+        self._discard()
         self.fencings += event.step is TaskStep.FENCED
         if event.step is TaskStep.FAILED:
             self.failed_starts += self.times.current in (None, Activity.STARTING)
             self.failed_fencing_requests += self._requesting_fencing
-        self.active_count, self._open_since, self._requesting_fencing = 0, None, False
+        self._requesting_fencing = False
         # A task that was fenced starts over.
         self.times.enter(Activity.STARTING if event.step is TaskStep.FENCED else Activity.ENDED, event.at)
+
+    def _discard(self) -> None:
+        """Whatever is open is not committed, as far as anybody knows."""
+        self.failed_commits += self._committing_since is not None
+        self.active_count, self._committing_since, self._open_since = 0, None, None
 
     def metrics(self, labels: Mapping[str, str], now: float) -> Iterator[Metric]:
         """The values now, each with these labels."""
