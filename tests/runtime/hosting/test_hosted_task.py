@@ -15,7 +15,7 @@ from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskSer
 from eosfw.runtime.hosting.messages import status_to_json
 from eosfw.runtime.hosting.task_process import WorkerLogHandler
 from eosfw.runtime.hosting.worker_client import WorkerClient
-from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.status import ErrorHandlingMetrics, TaskState, TaskStatus
 from eosfw.runtime.tasks.plan import AssignedTask
 
 
@@ -101,6 +101,24 @@ def test_the_status_says_that_a_process_is_silent_until_it_speaks_again() -> Non
     assert hosted.status().trace == hosted.status().waiting
     hosted._handle(attempt, {})
     assert hosted.status().waiting is None
+
+
+def test_records_that_a_lost_process_has_dropped_still_count() -> None:
+    """MET-01: as its transactions do; who is told of dropped records must not be told of fewer later."""
+    runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    hosted = HostedTask(task, services_of(runtime), paused=False)
+    for number, last_error in enumerate((20.0, None, 10.0)):
+        attempt = Attempt(number, "here", 1, LastWords(), 0.0)
+        assert hosted.attach(attempt)
+        counts = ErrorHandlingMetrics(errors=2, records_skipped=1, records_filtered=3, last_error=last_error)
+        status = TaskStatus(task.id, 1, TaskState.RUNNING, transactions=1, error_handling=counts)
+        hosted._handle(attempt, {"status": status_to_json(status)})
+
+    found = hosted.status()
+    assert found.transactions == 3
+    assert found.error_handling == ErrorHandlingMetrics(
+        errors=6, records_skipped=3, records_filtered=9, last_error=20.0
+    )
 
 
 def test_a_process_lets_itself_be_heard_though_nothing_changes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from eosfw import errors
@@ -142,4 +142,12 @@ def with_earlier(newest: TaskStatus, earlier: Sequence[TaskStatus]) -> TaskStatu
         transactions=newest.transactions + sum(one.transactions for one in earlier),
         offset_backup_failures=newest.offset_backup_failures + sum(one.offset_backup_failures for one in earlier),
         notices=newest.notices + tuple(notice for one in earlier for notice in one.notices),
+        error_handling=_summed([newest.error_handling, *(one.error_handling for one in earlier)]),
     )
+
+
+def _summed(metrics: Sequence[ErrorHandlingMetrics]) -> ErrorHandlingMetrics:
+    names = [one.name for one in fields(ErrorHandlingMetrics) if one.name != "last_error"]
+    counts = {name: sum(getattr(one, name) for one in metrics) for name in names}
+    times = [one.last_error for one in metrics if one.last_error is not None]
+    return ErrorHandlingMetrics(**counts, last_error=max(times, default=None))
