@@ -210,17 +210,18 @@ def test_before_a_herder_is_there_requests_are_answered_with_503():
     assert answered[0] == 503
 
 
-def test_an_error_that_nobody_expected_tells_only_its_class(address, herder, caplog):
-    """Its text may hold anything, so it goes to the log alone."""
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+def test_an_error_that_nobody_expected_tells_only_its_class(address, herder, caplog, error):
+    """Its text may hold anything, so it goes to the log alone. A connector may also try to end the process."""
 
     def fail(_: str) -> None:
-        raise RuntimeError("password=canary")
+        raise error("password=canary")
 
     herder.before = fail
 
     status, answered = exchange(address, request("DELETE", "/connectors/c1"))
 
-    assert (status, answered["message"]) == (500, "Internal error: RuntimeError")
+    assert (status, answered["message"]) == (500, f"Internal error: {error.__name__}")
     assert "canary" in caplog.text
 
 

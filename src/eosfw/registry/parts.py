@@ -108,7 +108,7 @@ def problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
         return list(error.problems)
     except PluginError as error:
         return [Problem("", f"{property_}: {error}")]
-    except Exception as error:  # noqa: BLE001 a plugin may raise anything, and that is a validation error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 a plugin may raise anything, and that is a validation error
         _log_failure("a part failed while its properties were checked", error)
         return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
     try:
@@ -119,7 +119,7 @@ def problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
     return []
 
 
-def _log_failure(what: str, error: Exception) -> None:
+def _log_failure(what: str, error: BaseException) -> None:
     # Without its text, which may show what a config provider gave: nobody knows these secrets yet.
     trace = "".join(traceback.format_tb(error.__traceback__))
     logger.error("%s: %s\n%s", what, type(error).__name__, trace)

@@ -48,7 +48,7 @@ _VALIDATION: Final = (
 _RETRY: Final = {"Retry-After": "1"}
 
 
-def error_answer(error: Exception) -> Answer:
+def error_answer(error: BaseException) -> Answer:
     """What a client is told of an error."""
     if isinstance(error, RequestRefusedError):
         return error_message(error.status, str(error))

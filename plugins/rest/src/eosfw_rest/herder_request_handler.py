@@ -43,7 +43,7 @@ class HerderRequestHandler:
         except (NotLeaderError, NotAssignedError) as elsewhere:
             # A signature holds for one path, so a worker repeats its own request instead of having it forwarded.
             return self._forwarded(request, elsewhere.url) if forwards else error_answer(elsewhere)
-        except Exception as error:  # noqa: BLE001 - a request must be answered
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a request must be answered, whatever a connector does
             return error_answer(error)
 
     def _forwarded(self, request: RestRequest, url: str | None) -> Answer:

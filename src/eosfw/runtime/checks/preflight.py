@@ -237,7 +237,7 @@ def _reserved(worker: Config, topic: str) -> str | None:
 def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
     try:
         return question(), None
-    except Exception as error:  # noqa: BLE001 CFG-04: an exception of a connector is a validation error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 CFG-04: an exception of a connector is a validation error
         # Without the text of the error, which may show what a config provider gave.
         trace = "".join(traceback.format_tb(error.__traceback__))
         logger.error("a connector failed while its properties were checked: %s\n%s", type(error).__name__, trace)  # noqa: TRY400 as above

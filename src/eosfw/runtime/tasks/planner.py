@@ -208,7 +208,7 @@ def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[s
         return [dict(task) for task in connector.task_configs(config, most)]
     except EosfwError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"it could not split its work: {described(error)}"
         raise ConfigError(Problem(f"connector {config['name']}", said)) from error
 
