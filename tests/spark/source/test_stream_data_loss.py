@@ -221,3 +221,57 @@ def test_what_an_open_transaction_holds_back_behind_the_start_is_no_loss(history
     open_.commit_transaction(30)
     history.commit(topic, [b"c"])
     assert StreamRun(given, log).finish() == StreamRun(behind, log_behind).finish() == [[b"c"]]
+
+
+def missing_once(monkeypatch: pytest.MonkeyPatch, topic: str) -> None:
+    """Have the next look find no partition of a topic, as a broker answers that has just started."""
+    bounds = ReadCommitted.bounds
+
+    def missing(reader: ReadCommitted, topics: Collection[str]) -> Mapping[TopicPartition, OffsetRange]:
+        monkeypatch.setattr(ReadCommitted, "bounds", bounds)
+        return {each: one for each, one in bounds(reader, topics).items() if each.topic != topic}
+
+    monkeypatch.setattr(ReadCommitted, "bounds", missing)
+
+
+@pytest.mark.parametrize("then", ["goes on", "restarts"])
+def test_a_topic_missing_for_one_look_goes_on_where_it_was(
+    history: Histories, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """SPK-10: where a loss is accepted, too: it is the topic of before, by its id."""
+    topic, left, log = history.topic(), history.topic(), list[str]()
+    given = options(history, f"{topic},{left}", failOnDataLoss="false")
+    history.commit(topic, [b"a", b"b"])
+    run = StreamRun(given, log)
+    assert run.plan()
+    assert run.values(0) == [b"a", b"b"]
+    history.commit(left, [b"c"])
+    missing_once(monkeypatch, topic)
+
+    assert run.plan()
+    assert run.values(1) == [b"c"]
+    history.commit(topic, [b"d"])
+    if then == "restarts":
+        run.reader.stop()
+        run = StreamRun(given, log)
+    assert run.finish() == [[b"d"]]
+    replayed = StreamRun(given, log)
+    assert replayed.values(2) == [b"d"]
+    assert not replayed.plan()
+    replayed.reader.stop()
+
+
+def test_a_topic_missing_when_availablenow_begins_goes_on_where_it_was(
+    history: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPK-10: the run leaves it to the next one."""
+    topic, left, log = history.topic(), history.topic(), list[str]()
+    given = options(history, f"{topic},{left}")
+    history.commit(topic, [b"a"])
+    assert StreamRun(given, log).finish() == [[b"a"]]
+    history.commit(left, [b"b"])
+    missing_once(monkeypatch, topic)
+
+    assert StreamRun(given, log, available_now=True).finish() == [[b"b"]]
+    history.commit(topic, [b"c"])
+    assert StreamRun(given, log, available_now=True).finish() == [[b"c"]]

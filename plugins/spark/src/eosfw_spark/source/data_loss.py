@@ -91,13 +91,15 @@ def find_data_losses(
 
 
 def same_topic(old: str | None, new: str | None) -> bool | None:
-    """Whether two ids are of one topic; None if nobody can tell.
-
-    Tokens and offsets that were written with librdkafka's ids have another base64 than Kafka's tools.
-    """
+    """Whether two ids are of one topic; None if nobody can tell."""
     if old is None or new is None or _ZERO in (old, new):
         return None
-    return old.translate(_URL_SAFE) == new.translate(_URL_SAFE)
+    return url_safe(old) == url_safe(new)
+
+
+def url_safe(topic_id: str) -> str:
+    """An id in the base64 of Kafka's tools; tokens and offsets that were written with librdkafka's have another one."""
+    return topic_id.translate(_URL_SAFE)
 
 
 def _loss(partition: TopicPartition, position: int, log: OffsetRange | None, *, same: bool | None) -> DataLoss | None:

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import TopicPartition
-from eosfw_spark.source.data_loss import TopicIds
+from eosfw_spark.source.data_loss import TopicIds, same_topic, url_safe
 from eosfw_spark.source.offset_range_limit import Offsets
+from eosfw_spark.source.offset_ranges import Ranges
 from eosfw_spark.source.options import ReadOptions
 from eosfw_spark.source.topic_pattern import matching_topics
 
@@ -23,7 +24,12 @@ RESUMED: Final = "resumed offset"
 """Where a batch begins that does not begin at the end of the one before, because records in between were lost."""
 TOPIC_IDS: Final = "topic ids"
 """The ids of the topics that were read: one that was created again has another id under the same name."""
+GONE: Final = "gone partitions"
+"""Where reading was in partitions that were missing and may come back, by the id of their topic and their number."""
+_GONE_KEPT: Final = 1000
+"""How many of them an offset has, where topics come and go; those that were missing first are left out."""
 REMEDY: Final = "give this query a checkpointLocation of its own"
+_NOTHING_GONE: Final[Mapping[str, int]] = {}
 
 
 def from_offsets(offsets: Offsets) -> dict[str, Any]:
@@ -77,8 +83,44 @@ def topic_ids_of(given: Mapping[str, Any]) -> TopicIds:
     return ids
 
 
+def returned_offsets(given: Mapping[str, Any], bounds: Ranges, ids: TopicIds) -> Offsets:
+    """Where reading goes on in partitions that were missing and are there again, in the same topic."""
+    gone = _gone(given)
+    keys = {each: _gone_key(each, ids) for each in bounds}
+    return {each: gone[key] for each, key in keys.items() if key is not None and key in gone}
+
+
+def gone_offsets(
+    given: Mapping[str, Any], missing: Offsets, returned: Offsets, known: TopicIds, ids: TopicIds
+) -> Mapping[str, int]:
+    """Where reading was in partitions that are missing: those from before that did not return, and `missing` now."""
+    found = dict(_gone(given))
+    for each in returned:
+        found.pop(_gone_key(each, ids) or "", None)
+    found |= {key: offset for each, offset in missing.items() if (key := _gone_key(each, known)) is not None}
+    return dict(list(found.items())[-_GONE_KEPT:])
+
+
+def _gone(given: Mapping[str, Any]) -> Mapping[str, int]:
+    gone = given.get(GONE, {})
+    if not isinstance(gone, dict) or not all(type(each) is int and each >= 0 for each in gone.values()):
+        raise _foreign(given)
+    return gone
+
+
+def _gone_key(partition: TopicPartition, ids: TopicIds) -> str | None:
+    """None if nobody can tell one topic of a name from another one."""
+    topic_id = ids.get(partition.topic)
+    return f"{url_safe(topic_id)}-{partition.partition}" if topic_id and same_topic(topic_id, topic_id) else None
+
+
 def planned_end(
-    end: Offsets, ids: TopicIds, *, resumed: Offsets, initial: Mapping[str, Any] | None = None
+    end: Offsets,
+    ids: TopicIds,
+    *,
+    resumed: Offsets,
+    gone: Mapping[str, int] = _NOTHING_GONE,
+    initial: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The end of a batch, with what reading it again and going on behind it need."""
     known = {topic: ids[topic] for topic in sorted({each.topic for each in end}) if topic in ids}
@@ -87,6 +129,8 @@ def planned_end(
         planned[TOPIC_IDS] = known
     if resumed:
         planned[RESUMED] = from_offsets(resumed)
+    if gone:
+        planned[GONE] = dict(gone)
     if initial is not None:
         planned[INITIAL] = dict(initial)
     return planned

@@ -26,11 +26,13 @@ from eosfw_spark.source.offset_reader import OffsetReader
 from eosfw_spark.source.options import ReadLimits, StreamOptions
 from eosfw_spark.source.source_offset import (
     from_offsets,
+    gone_offsets,
     initial_offsets,
     planned_end,
     require_forward,
     require_subscribed,
     resumed_offsets_of,
+    returned_offsets,
     to_offsets,
     topic_ids_of,
 )
@@ -108,10 +110,12 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         require_subscribed(before, self._options)
         bounds, ids = self._cluster.bounds_and_ids()
         self._latest = self._available(bounds)
+        returned = returned_offsets(start, bounds, ids)
+        before.update(returned)
         positions = {each: before.get(each, 0) for each in {*before, *self._latest}}
         first = start == self._initial
         # A new query has read nothing of another topic: where it begins behind the end, it goes on there.
-        known = ids if first else topic_ids_of(start)
+        known = ids if first else {**topic_ids_of(start), **{each.topic: ids[each.topic] for each in returned}}
         losses = self._not_held_back(find_data_losses(positions, bounds, known, ids), positions)
         self._report(losses, bounds)
         begin = resumed_offsets(positions, losses)
@@ -119,9 +123,11 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         # A loss is told once: a batch records it at once, even one without rows.
         if end == before and not (first or losses):
             return dict(start)
-        resumed = {loss.partition: begin[loss.partition] for loss in losses if loss.partition in begin}
+        moved = [*returned, *(loss.partition for loss in losses)]
+        resumed = {each: begin[each] for each in moved if each in begin}
+        gone = gone_offsets(start, {each: positions[each] for each in moved if each not in begin}, returned, known, ids)
         # Spark keeps no beginning of batch 0: a restart would begin anew, at what is then the latest or earliest.
-        planned = planned_end(end, ids, resumed=resumed, initial=start if first else None)
+        planned = planned_end(end, ids, resumed=resumed, gone=gone, initial=start if first else None)
         announce(TaskStep.PLAN_BATCH, query=self._topics(), batch=None, start=dict(start), end=planned)
         return planned
 
@@ -223,7 +229,8 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         if end != latest and not LIMITS and not self._warned:
             self._warned = True
             logger.warning("PySpark before 4.2 ends a run with availableNow after one batch, which a limit cuts short")
-        return {each: max(offset, start.get(each, 0)) for each, offset in end.items()}
+        # What a run with availableNow did not see at its start belongs to the next one, which goes on there.
+        return {each: max(end.get(each, 0), start.get(each, 0)) for each in {**start, **end}}
 
     def _limit_bytes(self, limit: int, start: Offsets, latest: Offsets) -> Offsets:
         ends = dict(latest)
