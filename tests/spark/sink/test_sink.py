@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,8 +70,14 @@ def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
         frame.write.format("eosfw").mode("append").options(**versioned).save()
     assert sink.values() == [str(number) for number in range(10)]
 
-    frame.write.format("eosfw").mode("append").options(**sink.options()).save()
+    killed = sink.folder / "staged" / "write-killed"
+    killed.mkdir(parents=True)
+    rows = killed / "rows.arrow"
+    rows.touch()
+    os.utime(rows, (0, 0))
+    frame.write.format("eosfw").mode("append").options(**sink.options(stagingLocation=str(killed.parent))).save()
     assert len(sink.values()) == 20
+    assert not killed.exists()
     tokens = {key.decode(): value for _, _, key, value in sink.lab.rows("__eos_tokens") if key is not None}
     nameless = [name for name in tokens if re.fullmatch(r"write-[0-9a-f-]{36}", name)]
     assert nameless, "the batch has a token in its transaction"

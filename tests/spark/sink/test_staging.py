@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_drivers_that_start_at_the_same_time_have_one_marker(tmp_path: Path, mon
     assert own.marker
     assert [each.marker for each in others] == [own.marker]
     assert [each.name for each in tmp_path.iterdir()] == [".eosfw-driver"]
+
+
+def test_what_a_killed_drivers_write_staged_is_removed_a_week_later(place: Staging) -> None:
+    """By another write; what may still be published stays, and so do batches of queries, which remove their own."""
+    staged = {name: place.stage(iter([batch(5000)]), f"{name}/0", 0) for name in ("write-1", "write-2", "query")}
+    now = Path(place.location.removeprefix("file://")).stat().st_mtime
+    for name in ("write-1", "query"):
+        path = Path(place.location.removeprefix("file://")) / str(staged[name].path)
+        for each in (path, path.parent, path.parent.parent):
+            os.utime(each, (now, now - 8 * 86_400))
+
+    place.remove_abandoned("write-", now)
+
+    assert len(values(place, staged["write-2"])) == len(values(place, staged["query"])) == 5000
+    with pytest.raises(DamagedDataError, match="is gone"):
+        values(place, staged["write-1"])
+    assert sorted(place.folders(".")) == ["query", "write-2"]
 
 
 @pytest.mark.parametrize("uri", ["store://KEY:secret@bucket/staged", "s3://KEY:sec/ret@bucket/staged"])

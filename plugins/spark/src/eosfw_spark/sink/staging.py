@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import socket
@@ -22,6 +23,8 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 INLINE: Final = 256 << 10
 """Bytes of rows up to which a task sends them to the driver with its commit message, without a file."""
 FOLDER: Final = "eosfw-staging"
+ABANDONED: Final = 7 * 86_400.0
+"""Seconds; a driver that publishes what it staged so long ago finds it gone, and fails."""
 _MARKER: Final = ".eosfw-driver"
 _FILE_URI: Final = re.compile(r"^file:/+")
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -86,6 +89,14 @@ class Staging:
         with suppress(OSError, pa.ArrowException):
             files, root = _open(self.location)
             files.delete_dir(f"{root}/{folder}")
+
+    def remove_abandoned(self, prefix: str, now: float) -> None:
+        """Delete folders with this prefix that nobody has staged in for `ABANDONED`: their drivers were killed."""
+        with suppress(OSError, pa.ArrowException):
+            files, root = _open(self.location)
+            for each in files.get_file_info(fs.FileSelector(root)):
+                if each.base_name.startswith(prefix) and _last_change(files, each.path) < now - ABANDONED:
+                    files.delete_dir(each.path)
 
     def folders(self, parent: str) -> list[str]:
         """The names of the folders in a folder, to be removed; none if it cannot be read."""
@@ -171,6 +182,12 @@ def _open(location: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), location
     files, path = fs.FileSystem.from_uri(location)
     return files, path.rstrip("/")
+
+
+def _last_change(files: fs.FileSystem, folder: str) -> float:
+    """When something in a folder was written last; never, if nothing there tells."""
+    inside = files.get_file_info(fs.FileSelector(folder, recursive=True))
+    return max((each.mtime.timestamp() for each in inside if each.mtime is not None), default=math.inf)
 
 
 def _mark(files: fs.FileSystem, path: str) -> str:
