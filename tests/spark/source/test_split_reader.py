@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +15,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.clients import open_backend, open_isolation_reader
-from eosfw_spark.source.batch_reader import plan_ranges
+from eosfw_spark.source.batch_reader import EosfwReader, plan_ranges
 from eosfw_spark.source.data_loss import DataLossReason
 from eosfw_spark.source.offset_ranges import Split
 from eosfw_spark.source.options import COMMITTED, parse
@@ -234,3 +235,18 @@ def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> No
     assert plan(subscribe=topic, failOnDataLoss="false", **given) == {one: OffsetRange(2, 4)}
     assert len(caplog.messages) == 1
     assert plan(subscribe=topic) == {one: OffsetRange(2, 4)}, "earliest is what there is"
+
+
+def test_a_topic_created_again_after_a_plan_of_given_offsets_is_told_by_its_id(history: Any) -> None:
+    """SPK-10: a step gives all offsets; the new topic has as many records as the old one, or more."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    limits = [json.dumps({topic: {"0": offset}}) for offset in (0, 2)]
+    given = {"assign": json.dumps({topic: [0]}), "startingOffsets": limits[0], "endingOffsets": limits[1]}
+    reader = EosfwReader(parse({"kafka.bootstrap.servers": history.servers, **given}))
+    (planned,) = reader.partitions()
+    assert sum(each.num_rows for each in reader.read(planned)) == 2
+    history.create_again(topic, b"c", b"d", b"e")
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset 0 on: .* created again"):
+        list(reader.read(planned))

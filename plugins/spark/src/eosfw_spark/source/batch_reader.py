@@ -51,19 +51,18 @@ class EosfwReader(DataSourceReader):
         options = self._options
         for name in options.ignored:
             logger.warning("option %s is for streams: a batch read takes everything up to its endingOffsets", name)
-        explicit = explicit_ranges(options)
-        ranges, ids = self._ask() if explicit is None else (explicit, {})
+        ranges, ids = self._ask()
         splits = split_ranges(ranges, options.min_partitions, options.max_records)
         return [SplitPartition(replace(each, topic_id=ids.get(each.partition.topic))) for each in splits]
 
     def _ask(self) -> tuple[Ranges, TopicIds]:
         options = self._options
-        with (
-            open_backend(options.backend, options.properties) as backend,
-            open_isolation_reader(backend, options.reader, headers=options.headers) as reader,
-            closing(backend.admin()) as admin,
-        ):
-            return plan_ranges(options, reader, admin)
+        explicit = explicit_ranges(options)
+        with open_backend(options.backend, options.properties) as backend, closing(backend.admin()) as admin:
+            if explicit is not None:
+                return explicit, admin.topic_ids(options.topics)
+            with open_isolation_reader(backend, options.reader, headers=options.headers) as reader:
+                return plan_ranges(options, reader, admin)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one input partition as Arrow batches."""

@@ -44,7 +44,7 @@ class Split:
 
 
 def explicit_ranges(options: ReadOptions) -> Ranges | None:
-    """The ranges if the options contain all of them; None if the cluster must be asked."""
+    """The ranges if the options contain all of them; None if the cluster must be asked for offsets."""
     match options.assigned, options.start, options.end:
         case [*assigned], SpecificOffsetRangeLimit(starts), SpecificOffsetRangeLimit(ends):
             if any(offset < 0 for offset in (*starts.values(), *ends.values())):
