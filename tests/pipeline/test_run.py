@@ -164,6 +164,21 @@ def test_batches_without_source_offsets_are_verified_by_value(pipeline: Make, pl
     assert (doubled.duplicates, doubled.missing) == (1, 0)
 
 
+def test_records_of_one_poll_may_share_an_offset(
+    pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are committed together, such as all records that a connector makes of one row."""
+    kind = plugins.connector("numbers").task
+    poll = kind.poll
+    monkeypatch.setattr(
+        kind, "poll", lambda self: [replace(each, source_offset={"next": self.next}) for each in poll(self)]
+    )
+
+    summary = done(pipeline(eosfw_identity="value", records="9"), plugins)
+
+    assert (summary.records, summary.duplicates, summary.missing) == (9, 0, 0)
+
+
 def test_a_duplicate_is_found(pipeline: Make, plugins: Plugins) -> None:
     flow = pipeline(eosfw_identity="value")
     done(flow, plugins)

@@ -50,13 +50,14 @@ class ReplayGoal:
         wanted = self.remaining.get(key)
         if wanted is None or not offsets:
             return 0
-        plain = offsets if type(offsets[0]) is dict else list(map(dict, offsets))
+        plain, goal = offsets if type(offsets[0]) is dict else list(map(dict, offsets)), dict(wanted[1])
         try:
-            last = plain.index(dict(wanted[1]))
+            first = plain.index(goal)
         except ValueError:
             return len(offsets)
         del self.remaining[key]
-        return last + 1
+        # All that a connector makes of one row may have that row's offset.
+        return next((at for at in range(first + 1, len(plain)) if plain[at] != goal), len(plain))
 
     def _key(self, partition: SourcePartition, task: ConnectorTaskId) -> str:
         last = self._last
