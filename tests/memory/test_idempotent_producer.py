@@ -173,6 +173,28 @@ def test_no_record_is_taken_for_one_that_was_refused_after_its_answer_was_lost(
     assert direct.values(topic) == [b"first", b"unknown", b"behind", b"last"]
 
 
+@pytest.mark.parametrize("code", ["OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"])
+def test_a_producer_whose_earlier_batches_the_broker_has_lost_goes_on(
+    direct: BackendHarness, own: EmbeddedCluster, code: str
+) -> None:
+    """PRD-07: it raises its epoch for the partition and numbers its batches anew, as Java's does (KIP-360)."""
+    topic = direct.topic()
+    where = TopicPartition(topic, 0)
+    producer = direct.backend.producer(None, properties=IDEMPOTENT)
+    producer.send(record(topic, b"first"))
+    producer.flush(WAIT)
+    own.faults.add(Fail("Produce", code=code))
+
+    for value in (b"second", b"third"):
+        producer.send(record(topic, value))
+        producer._close_batches()
+    producer.flush(WAIT)
+
+    (state,) = direct.admin.describe_producers([where])[where]
+    assert (state.producer.epoch, state.last_sequence) == (1, 1)
+    assert direct.values(topic) == [b"first", b"second", b"third"]
+
+
 def test_a_record_that_another_thread_sends_while_a_refused_batch_is_taken_out_is_not_lost(
     direct: BackendHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

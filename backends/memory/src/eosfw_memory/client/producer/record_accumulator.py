@@ -219,18 +219,26 @@ class PartitionAccumulator:
                 # It may have arrived after all. Its numbers given to other records would have those taken for it, and
                 # lost.
                 self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
+            elif self._producer is not NO_PRODUCER and self.outcome_unknown:
+                # It may be stored under its numbers.
+                self.outcome_unknown = False
+                self.raise_epoch()
             elif self._producer is not NO_PRODUCER:
                 self._renumber(lost.base_sequence)
         for _, callback in lost.callbacks:
             _call_back(callback, None, why)
 
+    def raise_epoch(self) -> None:
+        """Number what is not delivered anew in a higher epoch, for a broker that has lost what came before.
+
+        A partition takes a newer epoch from whoever has the producer id (KIP-360).
+        """
+        with self._lock:
+            self._producer = self._producer._replace(epoch=self._producer.epoch + 1)
+            self._renumber(0)
+
     def _renumber(self, first: int) -> None:
-        """Give other sequence numbers to the batches behind a refused one, since the broker accepts no gap."""
-        if self.outcome_unknown:
-            # The refused one may be stored under its numbers. A partition takes a newer epoch, numbered anew, from
-            # whoever has the producer id (KIP-360).
-            self.outcome_unknown = False
-            self._producer, first = self._producer._replace(epoch=self._producer.epoch + 1), 0
+        """Give other sequence numbers to all batches, since the broker accepts no gap."""
         behind = self.closed_batches[0].base_sequence if self.closed_batches else self._next_sequence
         gap = (behind - first) & MAX_SEQUENCE
         kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.closed_batches]

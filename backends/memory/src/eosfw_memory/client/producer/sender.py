@@ -31,6 +31,8 @@ from eosfw_memory.common.delayed_operation import Answer
 _ALL = -1
 _AT_ONCE = 8 << 20
 """Bytes of one request; brokers accept 100 MiB."""
+_LOST_BEFORE = (Code.OUT_OF_ORDER_SEQUENCE_NUMBER, Code.UNKNOWN_PRODUCER_ID)
+"""The broker does not have the batches before this one, nor this one, whose sequence numbers it would know."""
 
 
 class Sender:
@@ -239,6 +241,9 @@ class Sender:
             return 0
         if code in TOO_LARGE and accumulator.split_first():
             return 0
+        if code in _LOST_BEFORE and self._transaction_manager is None and self.producer is not NO_PRODUCER:
+            accumulator.raise_epoch()
+            return int(code)
         late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= known_by
         if code not in RETRIABLE or late:
             # An UnknownServerError, for one, may follow after the batch was stored.
