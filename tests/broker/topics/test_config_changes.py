@@ -116,6 +116,8 @@ def test_validate_only_changes_nothing(raw, new_topic):
         (("retention.ms", APPEND, "5"), Code.INVALID_CONFIG),
         (("cleanup.policy", APPEND, "delete"), Code.NONE),
         (("cleanup.policy", APPEND, "never"), Code.INVALID_CONFIG),
+        (("cleanup.policy", APPEND, ""), Code.INVALID_CONFIG),
+        (("cleanup.policy", SUBTRACT, ""), Code.NONE),
         (("cleanup.policy", SUBTRACT, None), Code.INVALID_REQUEST),
         (("segment.bytes", SET, "100"), Code.INVALID_CONFIG),
         (("retention.ms", 7, "5"), Code.UNKNOWN_SERVER_ERROR),

@@ -49,7 +49,8 @@ def _list(before: Mapping[str, str], wanted: Any) -> str:
     if not isinstance(key, List):
         what = "APPEND" if append else "SUBTRACT"
         raise KafkaError(Code.INVALID_CONFIG, f"Can't {what} to key {wanted.name} because its type is not LIST.")
-    items, given = key.parse(in_force(before, {})[wanted.name]), key.parse(wanted.value)
+    items = key.parse(in_force(before, {})[wanted.name])
+    given = key.parse(wanted.value) or ("",)  # an item, which `cleanup.policy` may not have
     if append:
         return ",".join(dict.fromkeys((*items, *given)))
     return ",".join(item for item in items if item not in given)
