@@ -26,6 +26,20 @@ def test_a_topic_that_is_named_twice_is_described_once(raw, new_topic, version):
     assert [each["name"] for each in raw.ask(METADATA, version, **asked)["topics"]] == [topic]
 
 
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("named", [True, False], ids=["name and id", "neither"])
+def test_a_topic_is_not_asked_for_by_id_before_that_is_possible(raw, new_topic, version, named):
+    """KIP-516: requests have the field two versions earlier."""
+    topic = Fields(name=new_topic() if named else None, topic_id=uuid.uuid4() if named else None)
+    which = {"include_topic_authorized_operations": False, "include_cluster_authorized_operations": False}
+
+    answer = raw.ask(METADATA, version, topics=[topic], allow_auto_topic_creation=False, **which)
+
+    found = [(each["name"], each["topic_id"], each["error_code"]) for each in answer["topics"]]
+    assert found == [(topic.name or "", topic.topic_id, Code.INVALID_REQUEST)]
+    assert (list(answer["brokers"]), answer["cluster_id"], answer["controller_id"]) == ([], None, -1)
+
+
 def test_an_empty_list_of_properties_asks_for_all_of_them(raw, new_topic):
     topic = new_topic()
 

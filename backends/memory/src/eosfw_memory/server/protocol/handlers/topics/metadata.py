@@ -6,7 +6,8 @@ Behaviour
   invalid name is InvalidTopic. One request creates 10,000 partitions at most; topics beyond that are
   UnknownTopicOrPartition, as in Kafka every topic that is being created, and the client asks again.
 - A topic that is named twice is described once.
-- A request with topic ids is about these alone, whatever names it has.
+- A request with topic ids is about these alone, whatever names it has; before version 12, as without a name, all of it
+  is InvalidRequest.
 - The broker leads every partition, after each start in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
@@ -33,6 +34,7 @@ from eosfw_memory.storage.topics.topic import Topic
 
 _BY_ID_VERSION = 12
 """Requests have topic ids from 10 on; answers may lack the name only from this version on."""
+_NOBODY = -1
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
@@ -44,7 +46,10 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 
 
 def _asked(broker: Broker, request: Any, context: Context) -> Slices:
-    if context.version >= _BY_ID_VERSION:
+    if context.version < _BY_ID_VERSION:
+        if any(wanted.name is None or getattr(wanted, "topic_id", None) is not None for wanted in request.topics):
+            return _invalid(request)
+    else:
         # As in Kafka names do not count where there are ids; Java's clients send an empty name with each id.
         topic_ids = [wanted.topic_id for wanted in request.topics if wanted.topic_id is not None]
         if topic_ids:
@@ -59,6 +64,11 @@ def _asked(broker: Broker, request: Any, context: Context) -> Slices:
     once = {(wanted.name, getattr(wanted, "topic_id", None)): wanted for wanted in request.topics}
     found = (_found(broker, wanted, context, {**created, **denied}) for wanted in once.values())
     return _answer(broker, request, context, found)
+
+
+def _invalid(request: Any) -> Answer:
+    topics = [_refused(wanted.name or "", wanted.topic_id, Code.INVALID_REQUEST) for wanted in request.topics]
+    return {"brokers": (), "cluster_id": None, "controller_id": _NOBODY, "topics": topics}
 
 
 def _may_create(broker: Broker, context: Context, name: str) -> bool:
@@ -87,7 +97,7 @@ def _with_operations(broker: Broker, request: Any, context: Context, topic: Answ
 
 def _found(broker: Broker, wanted: Any, context: Context, created: Created) -> Answer:
     if wanted.name is None:
-        return _found_by_id(broker, getattr(wanted, "topic_id", None), context)
+        return _found_by_id(broker, None, context)
     # Before anything is looked up: the answer must not tell whether there is such a topic.
     if not allows(broker, context, TOPIC_DESCRIBE, wanted.name):
         return _refused(wanted.name, None, TOPIC_DESCRIBE.denied)
@@ -102,8 +112,6 @@ def _found(broker: Broker, wanted: Any, context: Context, created: Created) -> A
 
 
 def _found_by_id(broker: Broker, topic_id: UUID | None, context: Context) -> Answer:
-    if context.version < _BY_ID_VERSION:
-        return _refused("", topic_id, Code.INVALID_REQUEST)
     found = broker.topics.by_id(topic_id) if topic_id is not None else None
     if found is None:
         return _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
