@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from tests.memory.conftest import NO_NEW_TOPICS, RUNTIME, counted
@@ -220,6 +222,47 @@ def test_records_dropped_by_an_abort_are_reported_as_dropped(by_transport: Backe
 
     assert [type(why) for why in reported] == [AbortableError]
     assert by_transport.end(topic, UNCOMMITTED) == 0
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_records_dropped_by_a_close_are_reported_as_dropped(
+    by_transport: BackendHarness, *, transactional: bool
+) -> None:
+    """PRD-07: whoever waits for the callback of a record waits no longer."""
+    topic = by_transport.topic()
+    producer = by_transport.producer() if transactional else by_transport.backend.producer(None)
+    reported: list[EosfwError | None] = []
+    if transactional:
+        producer.begin_transaction()
+    producer.send(record(topic, b"a"))  # the first of a transaction may be delivered at once
+
+    producer.send(record(topic, b"b"), lambda _, why: reported.append(why))
+    producer.close()
+
+    assert [type(why) for why in reported] == [AbortableError]
+
+
+def test_a_close_reports_records_that_another_thread_delivers_in_vain(
+    by_transport: BackendHarness, own: EmbeddedCluster
+) -> None:
+    """PRD-07: its call ends, and then nobody would deliver them."""
+    topic, producer = by_transport.topic(), by_transport.backend.producer(None)
+    reported: list[EosfwError | None] = []
+    refused = own.faults.add(Fail("Produce", code="NOT_LEADER_OR_FOLLOWER", times=10_000))
+    producer.send(record(topic, b"a"), lambda _, why: reported.append(why))
+
+    def flush() -> None:
+        with pytest.raises(EosfwError):
+            producer.flush(WAIT)
+
+    flushing = threading.Thread(target=flush)
+    flushing.start()
+    while not refused.firings:
+        RUNTIME.sleep(0.01)
+    producer.close()
+    flushing.join(WAIT)
+
+    assert [type(why) for why in reported] == [AbortableError]
 
 
 def test_a_transaction_without_records_commits_though_the_cluster_is_gone(

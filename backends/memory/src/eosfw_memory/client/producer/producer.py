@@ -25,6 +25,8 @@ from eosfw_memory.client.transport.errors import indefinite
 
 FULL = 1 << 20
 """Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
+_LAST_DELIVERY = 1.0
+"""Seconds that a close waits for a thread whose delivery it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,8 @@ class MemoryProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.ABORT):
             timer = self.new_timer(timeout)
             with self._delivering(timer), self._lock:
-                self._ready = self._buffered = 0
                 outcome_unknown = self._sender.outcome_unknown
-                why = "the record was dropped: its transaction was aborted before it was delivered"
-                self._sender.discard(AbortableError(f"{self._name}: {why}"))
+                self._drop("its transaction was aborted before it was delivered")
             self._end(timer, commit=False)
             if outcome_unknown:
                 self._renew_epoch(timer)
@@ -172,7 +172,16 @@ class MemoryProducer(TransactionalProducer):
         if timeout > 0 and usable:
             with suppress(EosfwError):
                 self._deliver(self.new_timer(timeout))
-        self._metadata.network.close()
+        self._metadata.network.close()  # so that a thread which still delivers ends
+        with self._delivery_lock.held(self._runtime.now() + _LAST_DELIVERY) as mine:
+            if mine:
+                self._drop("its producer was closed before it was acknowledged")
+
+    def _drop(self, why: str) -> None:
+        """Call the callbacks of the records that are not acknowledged, and will not be."""
+        with self._lock:
+            self._ready = self._buffered = 0
+            self._sender.discard(AbortableError(f"{self._name}: the record was dropped: {why}"))
 
     def _identify(self) -> None:
         """Get a producer id for an idempotent producer without a transactional id."""
