@@ -68,6 +68,16 @@ def test_a_pipe_gets_one_picture_with_rates(command, busy) -> None:
     assert "t-0, t-1, t-2 and 2 more" in run.out()
 
 
+def test_credentials_are_sent_to_no_other_host(command, busy, monkeypatch) -> None:
+    """Whoever joins a group advertises a URL; this one has another name for the same server."""
+    monkeypatch.setenv("EOSFW_REST_TOKEN", "canary")
+    busy.answers["GET /group"] = 200, group(busy.url, busy.url.replace("127.0.0.1", "localhost"))
+
+    assert command("top", "--interval", "0.1").end() == ExitCode.OK
+    hosts = {"canary" in headers.get("Authorization", ""): headers["Host"].split(":")[0] for headers in busy.headers}
+    assert hosts == {True: "127.0.0.1", False: "localhost"}
+
+
 def test_no_worker_is_said_in_one_sentence(command, monkeypatch) -> None:
     monkeypatch.setenv("EOSFW_REST_URL", "http://127.0.0.1:1")
     run = command("top")

@@ -55,14 +55,14 @@ class RestClient:
     EOSFW_REST_PASSWORD are for basic authentication.
     """
 
-    def __init__(self, target: RestTarget) -> None:
+    def __init__(self, target: RestTarget, *, credentials: bool = True) -> None:
         parts = _parts(target.url)
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(Problem("--url", f"{_without_user(target.url)!r} is no URL such as http://HOST:8083"))
         if parts.username is not None:
             raise ConfigError(Problem("--url", f"a URL holds no credentials here: set {USER} and {PASSWORD}"))
         self._url, self._timeout = target.url.rstrip("/"), target.timeout
-        self._headers = {"Accept": "application/json", **_credentials(os.environ)}
+        self._headers = {"Accept": "application/json", **(_credentials(os.environ) if credentials else {})}
         self._opener = _opener(target.ca)
 
     def get(self, *path: str, **query: str) -> Any:
@@ -102,6 +102,12 @@ class RestClient:
             raise ClusterUnavailableError(
                 f"no worker answers at {self._url}: {reason}; start one with `eosfw worker`, or name one with --url"
             ) from None
+
+
+def is_same_host(url: str, other: str) -> bool:
+    """Whether what is meant for one URL may be told to the other: it is of that host, and no less protected."""
+    one, two = _parts(url), _parts(other)
+    return one is not None and two is not None and (one.scheme, one.hostname) == (two.scheme, two.hostname)
 
 
 def _opener(ca: str | None) -> OpenerDirector:

@@ -26,7 +26,8 @@ def command(
     """Show a worker group live: its workers, connectors with their rates, who holds readers back.
 
     Ctrl-C ends it. Into a pipe or a file it writes one picture after two looks, from which it has the rates.
-    Credentials are taken from the environment: EOSFW_REST_TOKEN, or EOSFW_REST_USER and EOSFW_REST_PASSWORD.
+    Credentials are taken from the environment: EOSFW_REST_TOKEN, or EOSFW_REST_USER and EOSFW_REST_PASSWORD. Only
+    workers on the host of --url get them; from others, those that ask for credentials, there are no rates.
     """
     from eosfw.cli.output.console import TerminalStyle, draw
     from eosfw.cli.top.look import look

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from eosfw.cli.connectors.client import RestClient, RestTarget
+from eosfw.cli.connectors.client import RestClient, RestTarget, is_same_host
 from eosfw.cli.top.counts import Counts, counts_of
 from eosfw.errors import EosfwError
 
@@ -41,8 +41,11 @@ def look(target: RestTarget, now: Callable[[], float], wall: Callable[[], float]
     statuses = [one["status"] for one in client.get("connectors", expand="status").values()]
     texts, quiet = [], []
     for url in [worker["url"] for worker in group["workers"] if worker["url"]]:
+        # Whoever joins the group advertises a URL. Credentials are for the host that the user has named.
+        trusted = is_same_host(target.url, url)
+        other = replace(target, url=url, timeout=min(target.timeout, _WAIT))
         try:
-            texts.append(RestClient(replace(target, url=url, timeout=min(target.timeout, _WAIT))).text("metrics"))
+            texts.append(RestClient(other, credentials=trusted).text("metrics"))
         except EosfwError:
             quiet.append(url)
     return Look(now(), wall(), group, statuses, _transactions(client), counts_of(texts), quiet)
