@@ -128,3 +128,27 @@ def test_sighup_under_nohup_is_ignored(start, pipeline, tmp_path) -> None:
 
     assert run.end() == 0
     assert "3 records committed" in run.out()
+
+
+def test_what_the_encoding_of_stdout_lacks_is_escaped(tmp_path) -> None:
+    ended = shell("", "new", "connector", "acme", "--output", str(tmp_path / "€"), limit="PYTHONIOENCODING=ascii")
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == f"{tmp_path}/\\u20ac\n"
+
+
+def test_a_file_name_that_is_no_utf8_is_no_obstacle(tmp_path, flow) -> None:
+    file = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")
+    Path(flow).rename(file)
+
+    ended = shell("", "run", "--check", file)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == f"{tmp_path}/\\udcff.toml: no problems\n"
+
+
+def test_a_closed_stdin_is_an_empty_one() -> None:
+    ended = shell("<&-", "connectors", "create", "-")
+
+    assert ended.returncode == ExitCode.CONFIGURATION
+    assert ended.stderr.startswith("eosfw: -: it is not JSON")

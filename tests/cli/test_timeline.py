@@ -64,6 +64,7 @@ def test_a_value_of_a_record_is_text_in_the_picture_whatever_it_says(tmp_path: P
         ((), 3, "shows no anomaly; --events FIRST:LAST draws a part of it"),
         (("--events", "5:900"), 2, "60 events at the most"),
         (("--events", "9000:9001"), 2, "events, from 0"),
+        (("--events", "9" * 5_000 + ":" + "9" * 5_000), 2, "60 events at the most"),
         (("--events", "1:2", "--anomaly", "duplicate"), 2, "not both"),
         (("--output", "picture.png"), 2, "end its name in .svg"),
         (("--events", "1:2", "--output", "no/such/folder.svg"), 3, "cannot be written"),
@@ -76,6 +77,12 @@ def test_what_cannot_be_drawn_is_refused_by_one_sentence(
 
     assert result.returncode == code
     assert why in " ".join(result.stderr.split())
+
+
+def test_a_folder_is_no_history() -> None:
+    result = invoke("timeline", ".")
+
+    assert (result.returncode, result.stderr) == (3, "eosfw: .: cannot be read: Is a directory\n")
 
 
 def test_an_anomaly_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:

@@ -186,6 +186,7 @@ def test_a_transaction_known_to_its_coordinator_is_not_aborted_manually(lab: Bac
         (["list", "--older-than", "5 minutes"], ExitCode.USAGE, "write it like"),
         (["hanging", "--topic", "no-such-topic"], ExitCode.CONFIGURATION, "no topic 'no-such-topic'"),
         (["abort", "orders", "0"], ExitCode.USAGE, "write it like orders-0"),
+        (["abort", "orders-" + "1" * 5_000, "0"], ExitCode.USAGE, "write it like orders-0"),
         (["abort", "no-such-topic-0", "0"], ExitCode.CONFIGURATION, "no topic 'no-such-topic'"),
         (["lst"], ExitCode.USAGE, "did you mean 'list'?"),
         (["list", "--older-than", "9" * 20 + "d"], ExitCode.USAGE, "is longer than"),

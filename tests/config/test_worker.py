@@ -73,6 +73,10 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
     assert f"unknown configuration {name!r}; did you mean {nearest!r}?" in refused(**{name: "x"})
 
 
+def test_a_long_unknown_name_is_cut_short() -> None:
+    assert len(refused(**{"x" * 1_000_000: "y"})) < 1_000
+
+
 @pytest.mark.parametrize("name", ["internal.key.converter", "rest.port", "plugin.path", "metrics.num.samples"])
 def test_an_unsupported_kafka_connect_property_is_refused_as_unsupported(name: str) -> None:
     """A property that is known but does nothing yet must not pass in silence."""

@@ -73,17 +73,17 @@ def test_invalid_toml_is_reported_with_its_line(loaded: Load, text: str, line: i
 
 def test_a_file_without_end_is_refused() -> None:
     """A device, or data by mistake, would take all memory."""
-    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: .*too large"):
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read: File too large$"):
         load(Path("/dev/zero"))
 
 
 def test_a_file_that_is_missing_or_unreadable_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.toml: there is no such file"):
         load(tmp_path / "nowhere.toml")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"cannot be read: Is a directory$"):
         load(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"is no UTF-8$"):
         load(tmp_path / "latin.toml")
 
 

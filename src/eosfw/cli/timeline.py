@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 60
 """How many events a picture has at the most: more are no longer read."""
+_EVENTS: Final = re.compile(r"(\d{1,18}):(\d{1,18})")
 _NONE: Final = -1
 _STORED: Final = ("log", "config", "token")
 
@@ -45,8 +47,7 @@ def command(
     from eosfw.checker import read_history
     from eosfw.observe.timeline.sequence import sequence_svg
 
-    output = history.with_suffix(".svg") if output is None else output
-    if output.suffix != ".svg":
+    if output is not None and output.suffix != ".svg":
         raise typer.BadParameter(f"--output {output.name}: end its name in .svg")
     if anomaly is not None and events is not None:
         raise typer.BadParameter("name an anomaly or events, not both")
@@ -55,6 +56,7 @@ def command(
         operations = read_history(history)
     except OSError as why:
         raise ConfigError(Problem(str(history), f"cannot be read: {why.strerror or why}")) from None
+    output = history.with_suffix(".svg") if output is None else output
     if wanted is None:
         found = _chosen(history, operations, anomaly)
         title, shown = readable(f"{found.name}: {found.what}"), found.witness
@@ -71,10 +73,11 @@ def command(
 
 
 def _range(events: str) -> slice:
-    first, colon, last = events.partition(":")
-    if not (colon and first.isdecimal() and last.isdecimal() and int(first) <= int(last) < int(first) + _MOST):
+    written = _EVENTS.fullmatch(events)
+    first, last = map(int, written.groups()) if written else (0, _MOST)
+    if not first <= last < first + _MOST:
         raise typer.BadParameter(f"--events {events}: write FIRST:LAST, such as 120:150, {_MOST} events at the most")
-    return slice(int(first), int(last) + 1)
+    return slice(first, last + 1)
 
 
 def _chosen(history: Path, operations: Sequence[Operation], name: str | None) -> Anomaly:

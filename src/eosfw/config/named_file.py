@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-__all__ = ["content_state", "read_bytes", "read_text"]
+__all__ = ["content_state", "read_bytes", "read_text", "unreadable"]
 
 _LARGEST: Final = 16 << 20
 
@@ -26,6 +26,11 @@ def read_bytes(path: Path) -> bytes:
     if len(content) > _LARGEST:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return content
+
+
+def unreadable(why: OSError | UnicodeDecodeError) -> str:
+    """Why a file was not read, without its name."""
+    return "is no UTF-8" if isinstance(why, UnicodeDecodeError) else f"cannot be read: {why.strerror or why}"
 
 
 def content_state(path: Path) -> object:

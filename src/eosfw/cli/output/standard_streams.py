@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 from eosfw.errors import EosfwError
+
+UNENCODABLE: Final = "backslashreplace"
+"""What is written of a character that the encoding of stdout lacks, as Python itself does on stderr."""
 
 
 class OutputError(EosfwError):
@@ -70,8 +74,11 @@ def prepare_streams() -> bool:
     closed = [number for number in (0, 1, 2) if not _is_open(number)]
     for number in closed:
         _point_nowhere(number)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=UNENCODABLE)
     if not isinstance(sys.stdout, _Stream):
         sys.stdout = ResultStream(sys.stdout)
     if not isinstance(sys.stderr, _Stream):

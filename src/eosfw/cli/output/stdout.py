@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eosfw.cli.output.standard_streams import OutputError, ResultStream, discard_output
+from eosfw.cli.output.standard_streams import UNENCODABLE, OutputError, ResultStream, discard_output
 
 
 def print_data(text: str) -> None:
@@ -31,7 +31,7 @@ def reserved_stdout() -> Iterator[Callable[[str], bool]]:
     if isinstance(stream, ResultStream):
         stream.leads_to_stderr = True
     try:
-        yield lambda text: _write(real, f"{text}\n".encode())
+        yield lambda text: _write(real, f"{text}\n".encode(errors=UNENCODABLE))
     finally:
         stream.flush()
         os.dup2(real, 1)

@@ -13,6 +13,7 @@ from eosfw.ids import TopicPartition
 from eosfw.transactions import TransactionState
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
+_PARTITION = re.compile(r"(?P<topic>.+)-(?P<number>\d{1,10})", re.DOTALL)
 _SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -50,7 +51,7 @@ def parse_duration(text: str | None) -> float | None:
 
 def parse_partition(text: str) -> TopicPartition:
     """A partition written as topic, dash, number."""
-    topic, dash, number = text.rpartition("-")
-    if not dash or not topic or not number.isdecimal():
+    found = _PARTITION.fullmatch(text)
+    if found is None:
         raise typer.BadParameter(f"{text!r} is no partition; write it like orders-0", param_hint="PARTITION")
-    return TopicPartition(topic, int(number))
+    return TopicPartition(found["topic"], int(found["number"]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eosfw.pipeline import Pipeline
     from eosfw.protocols import Fencer
 
+_MOST_DIGITS = 10
 _DEFAULT = PartChoice(FENCER)
 
 
@@ -70,6 +71,6 @@ def _fencings_of_pipeline(pipeline: Pipeline, plugins: Plugins, transactional_id
 
 def _is_of_task(transactional_id: str, group_id: str, connector: str) -> bool:
     number = transactional_id.rpartition("-")[2]
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _MOST_DIGITS:
         return False
     return transactional_id == task_transactional_id(group_id, ConnectorTaskId(connector, int(number)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from eosfw.config.named_file import read_text
+from eosfw.config.named_file import read_text, unreadable
 from eosfw.config.properties_file import parse_properties
 from eosfw.errors import ConfigError, Problem
 
@@ -49,9 +49,9 @@ def _from_properties(path: Path) -> WorkerFile:
         properties = parse_properties(read_text(path))
     except FileNotFoundError:
         raise ConfigError(Problem(str(path), "there is no such file")) from None
-    except UnicodeDecodeError:
-        raise ConfigError(Problem(str(path), "is no UTF-8")) from None
-    except (OSError, ValueError) as why:
+    except (OSError, UnicodeDecodeError) as why:
+        raise ConfigError(Problem(str(path), unreadable(why))) from None
+    except ValueError as why:
         raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from None
     client = {name: text for name, text in properties.items() if _is_for_clients(name)}
     backend = properties.pop(_BACKEND, None)

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from eosfw.errors import ConfigError, Problem
-from eosfw.text import readable
+from eosfw.text import readable, shown
 
 
 class _Required:
@@ -329,14 +329,14 @@ class ConfigDef:
             try:
                 values[name] = key.parse_valid(properties[name])
             except ValueError as why:
-                shown = "[hidden]" if isinstance(key, Password) else readable(properties[name])
-                problems.append(Problem(where, f"Invalid value {shown} for configuration {name}: {why}"))
+                given = "[hidden]" if isinstance(key, Password) else readable(properties[name])
+                problems.append(Problem(where, f"Invalid value {given} for configuration {name}: {why}"))
         return values, problems
 
     def unknown(self, name: str) -> str:
         """The message about a property that is not defined."""
         near = nearest(name, self.keys)
-        return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
+        return f"unknown configuration {shown(name)}" + (f"; did you mean {near!r}?" if near else "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from eosfw.config.definition.config_def import ConfigDef, Key, nearest
 from eosfw.errors import Problem
+from eosfw.text import shown
 
 
 class LayeredDef(ConfigDef):
@@ -44,7 +45,7 @@ class LayeredDef(ConfigDef):
         if name in self.prefixes:
             return f"{name!r} names no property: write what it is for behind the dot"
         near = nearest(name, (*self.keys, *_respelt(name, self.prefixes)))
-        return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
+        return f"unknown configuration {shown(name)}" + (f"; did you mean {near!r}?" if near else "")
 
     def _lets_through(self, name: str) -> bool:
         if name in self.keys or name in self.not_yet or self._refusal(name):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eosfw.config.named_file import read_text
+from eosfw.config.named_file import read_text, unreadable
 from eosfw.errors import ConfigError, Problem
 
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -22,7 +22,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ConfigError(Problem(str(path), "there is no such file")) from None
     except (OSError, UnicodeDecodeError) as why:
-        raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from why
+        raise ConfigError(Problem(str(path), unreadable(why))) from why
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as why:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from eosfw.config import nearest
-from eosfw.config.named_file import read_text
+from eosfw.config.named_file import read_text, unreadable
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import points
@@ -132,7 +132,7 @@ def _tables(path: Path) -> list[Mapping[str, Any]]:
     try:
         found = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError) as why:
-        raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from why
+        raise ConfigError(Problem(str(path), unreadable(why))) from why
     except (ValueError, RecursionError) as why:  # not only TOMLDecodeError: a number of 5,000 digits
         raise ConfigError(Problem(str(path), f"is no TOML: {why}")) from why
     tables = found.pop(_TABLE, None)
