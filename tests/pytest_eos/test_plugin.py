@@ -42,6 +42,9 @@ def run(pytester, test, *arguments):
         ("eos_zombie(at='batch:read', who='exekutor')", "*has no who='exekutor'; did you mean 'executor'?*"),
         ("eos_zombie(at='commit', who='driver')", "*who='driver' is for steps of a micro-batch, not for commit*"),
         ("eos_backend('memry')", "*no backend 'memry' is installed; did you mean 'memory'?*"),
+        ("eos_backend(name='memory')", "*write @pytest.mark.eos_backend(NAME, ..., needs=*"),
+        ("eos_backend(['memory'])", "*write @pytest.mark.eos_backend(NAME, ..., needs=*"),
+        ("eos_backend(needs='transactions')", "*write @pytest.mark.eos_backend(NAME, ..., needs=*"),
         ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
         ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
         ("eos_clock('lunar')", "*write @pytest.mark.eos_clock(CLOCK)*auto,*"),
@@ -50,6 +53,8 @@ def run(pytester, test, *arguments):
         ("eos_cluster('ssl')", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
         ("eos_cluster(security='ssl', rights={})", "*rights are those of users*"),
         ("eos_cluster(right={})", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
+        ("eos_cluster(rights='alice')", "*write rights={'alice': ?'Write on topic orders'?}, not 'alice'*"),
+        ("eos_cluster(rights={'a': 'Write on topic t'})", "*, not {'a': 'Write on topic t'}*"),
         ("eos_cluster(rights={'a b': ()})", "*'a b' has more than letters*"),
         ("eos_cluster(rights={'a': ['Write']})", "*'Write' is no right*"),
     ],
@@ -62,6 +67,58 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, me
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+def test_a_marker_that_stands_there_twice_is_refused(pytester):
+    """Bad input: pytest hands over the last one, so the other would raise no zombie."""
+    twice = "@pytest.mark.eos_zombie(at='commit')\n@pytest.mark.eos_zombie(at='poll')\n"
+
+    result = run(pytester, f"{twice}def test_it(eos): eos.run(CounterConnector)")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*eos_zombie stands there twice*"])
+
+
+def test_a_marker_that_does_nothing_where_it_stands_fails_the_test(pytester):
+    """Bad input: pytest generates no tests of `unittest`, and none by what stands at a parameter."""
+    test = """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def harness(self, eos):
+                pass
+
+            @pytest.mark.eos_zombie(at="commit")
+            def test_zombie(self): pass
+
+            @pytest.mark.eos_simulation(seeds=2)
+            def test_simulation(self): pass
+
+            @pytest.mark.eos_backend("confluent")
+            def test_backend(self): pass
+
+            @pytest.mark.eos_zombi(at="commit")
+            def test_misspelt(self): pass
+
+            @pytest.mark.eos_clock("virtual")
+            def test_right(self): pass
+
+        @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.eos_zombie(at="commit"))])
+        def test_parameter(eos, n): eos.run(CounterConnector)
+    """
+    result = run(pytester, test, "-Wignore::pytest.PytestUnknownMarkWarning")
+
+    result.assert_outcomes(errors=5, passed=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*test_zombie: eos_zombie raises no zombie here: put it at a function*",
+            "*test_simulation: eos_simulation simulates nothing here*",
+            "*test_backend: eos_backend chooses no backend here*",
+            "*test_misspelt: there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*",
+            "*test_parameter?1?: eos_zombie raises no zombie here*",
+        ]
+    )
 
 
 def test_a_zombie_rises_at_its_second_batch_or_at_what_is_done_once():

@@ -162,3 +162,11 @@ def test_a_backend_with_threads_of_its_own_is_skipped(pytester):
 
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*backend confluent cannot be simulated*"])
+
+
+def test_a_coroutine_is_refused(pytester):
+    """SIM-06: nobody would await it."""
+    result = run(pytester, "@pytest.mark.eos_simulation(seeds=1)\nasync def test_it(eos): eos.run(CounterConnector)")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*eos_simulation plays no coroutine: write a plain function*"])

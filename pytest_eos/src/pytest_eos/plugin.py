@@ -57,6 +57,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each step of its zombie and each backend."""
     where = metafunc.definition.nodeid
     markers.refuse_unknown((mark.name for mark in metafunc.definition.iter_markers()), metafunc.config, where)
+    markers.refuse_twice(metafunc.definition.own_markers, where)
+    for mark in metafunc.definition.iter_markers("eos_backend"):
+        markers.check_backend(mark, where)
     zombie = metafunc.definition.get_closest_marker("eos_zombie")
     if zombie is not None:
         if "eos_zombie_spec" not in metafunc.fixturenames:
@@ -69,7 +72,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Run a test that is marked with `eos_spark` where Spark can start alone."""
+    """Run a test that is marked with `eos_spark` where Spark can start alone, and none whose markers do nothing."""
+    try:
+        markers.refuse_without_effect(item)
+    except pytest.UsageError as wrong:
+        pytest.fail(str(wrong), pytrace=False)
     if item.get_closest_marker("eos_spark") is None:
         return
     from pytest_eos.runs.queries import spark

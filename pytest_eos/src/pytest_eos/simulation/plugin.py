@@ -6,6 +6,7 @@ pytest imports this module at every start, so it imports nothing of the framewor
 from __future__ import annotations
 
 import json
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,8 @@ def _checked(item: pytest.Function, marker: pytest.Mark, options: Options) -> in
     seeds = marker.kwargs.get("seeds", SEEDS)
     if marker.args or marker.kwargs.keys() - {"seeds"} or type(seeds) is not int or seeds < 1:
         raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{MARKER}(seeds=NUMBER), a number from 1 on")
+    if iscoroutinefunction(item.obj):
+        raise pytest.UsageError(f"{item.nodeid}: {MARKER} plays no coroutine: write a plain function")
     arguments = item._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call of a test does
     if "eos" not in arguments:
         raise pytest.UsageError(f"{item.nodeid}: {MARKER} needs the fixture `eos` in the test's arguments")

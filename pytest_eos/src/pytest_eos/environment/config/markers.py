@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unittest import TestCase
 
 import pytest
 
@@ -33,6 +34,8 @@ LINES = (
     ),
     "eos_spark: skip the test without PySpark and Java 17 or later; fail it where --eos-require=spark promised them",
 )
+_ONCE = ("eos_zombie", "eos_simulation", "eos_clock", "eos_cluster")
+_ELSEWHERE = ": put it at a function, or at a class that is no unittest.TestCase"
 PLAINTEXT = "plaintext"
 _SASL = ("sasl_plaintext", "sasl_ssl")
 PROTOCOLS = (PLAINTEXT, "ssl", *_SASL)
@@ -52,6 +55,30 @@ def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> N
     for name in odd:
         if name not in known:
             raise pytest.UsageError(f"{where}: there is no marker {name!r}{suggestion(name, existing, dashes=False)}")
+
+
+def refuse_twice(marks: Iterable[pytest.Mark], where: str) -> None:
+    """UsageError for a marker that stands at a test twice, of which pytest hands over the last one alone."""
+    names = [mark.name for mark in marks]
+    for name in _ONCE:
+        if names.count(name) > 1:
+            raise pytest.UsageError(f"{where}: {name} stands there twice: write all that it is to say in one marker")
+
+
+def refuse_without_effect(item: pytest.Item) -> None:
+    """UsageError for a marker at a test of `unittest`, or at `pytest.param`, where it would do nothing."""
+    names, where = {mark.name for mark in item.iter_markers()}, item.nodeid
+    if not any(name.startswith("eos") for name in names):
+        return
+    refuse_unknown(names, item.config, where)
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "eos_zombie" in names and "eos_zombie_spec" not in params:
+        raise pytest.UsageError(f"{where}: eos_zombie raises no zombie here{_ELSEWHERE}")
+    backend = item.get_closest_marker("eos_backend")
+    if backend and backend.args and "eos_backend" in getattr(item, "fixturenames", ()) and "eos_backend" not in params:
+        raise pytest.UsageError(f"{where}: eos_backend chooses no backend here{_ELSEWHERE}")
+    if "eos_simulation" in names and isinstance(cls := getattr(item, "cls", None), type) and issubclass(cls, TestCase):
+        raise pytest.UsageError(f"{where}: eos_simulation simulates nothing here{_ELSEWHERE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +212,27 @@ def cluster_spec(marker: pytest.Mark | None, chosen: str | None, where: str) -> 
     wanted = marker.kwargs.get("security", _SASL[0] if rights is not None else None)
     if wanted not in PROTOCOLS:
         raise pytest.UsageError(f"{where}: no security={wanted!r}{suggestion(str(wanted), PROTOCOLS, dashes=False)}")
+    if rights is not None and not _are_rights(rights):
+        raise pytest.UsageError(f"{where}: write rights={{'alice': ['Write on topic orders']}}, not {rights!r}")
     if rights is not None and wanted not in _SASL:
         raise pytest.UsageError(f"{where}: rights are those of users, whom security={' or '.join(_SASL)} has")
     return ClusterSpec(None if wanted == PLAINTEXT else str(wanted), rights)
+
+
+def _are_rights(given: object) -> bool:
+    return isinstance(given, Mapping) and _are_names(given.keys()) and all(map(_are_names, given.values()))
+
+
+def _are_names(given: object) -> bool:
+    """Whether it is a list of texts, or another collection of them; a text itself would be one of letters."""
+    return isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(one, str) for one in given)
+
+
+def check_backend(marker: pytest.Mark, where: str) -> None:
+    """UsageError for a marker `eos_backend` with wrong arguments."""
+    needs = marker.kwargs.get("needs", ())
+    if marker.kwargs.keys() - {"needs"} or not (_are_names(marker.args) and _are_names(needs)):
+        raise pytest.UsageError(f"{where}: write @pytest.mark.eos_backend(NAME, ..., needs=[CAPABILITY, ...])")
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:
