@@ -40,6 +40,15 @@ def test_an_operation_is_the_same_after_it_was_written_and_read(operation: Opera
     assert operation_from_json(line) == operation
 
 
+def test_what_the_log_shows_is_committed_though_no_producer_heard_of_it() -> None:
+    """A source of one transaction, whose commit the broker answers by stopping."""
+    told = [each for each in model_history(1) if (each.op, each.type) == ("commit", "ok")]
+    history = [replace(each, type="info") if each in told else each for each in model_history(1)]
+
+    assert check_history(history).gaps == ()
+    assert check_history(history).committed > 0
+
+
 def test_a_history_is_the_same_after_it_was_written_and_read(tmp_path: Path) -> None:
     write_history(tmp_path / "h", model_history(1))
     assert read_history(tmp_path / "h") == model_history(1)
