@@ -217,6 +217,42 @@ def test_the_latest_version_is_written_by_if_the_registry_takes_the_schema_for_c
     assert [one for one in registry.requests[requests:] if one.endswith("/versions")] == []
 
 
+@pytest.mark.parametrize("serializes", [True, False])
+def test_protobuf_names_the_place_of_its_message_in_the_latest_version(
+    made: Make, registry: SchemaRegistry, *, serializes: bool
+) -> None:
+    """CNV-26: by which readers choose it; others may stand before it there, or have it inside."""
+    registry.serializes = serializes
+    fields = "int64 id = 1; optional string note = 2; int32 more = 9;"
+    text = f'syntax = "proto3"; package shop; message Other {{ int32 x = 1; }} message Order {{ {fields} }}'
+    registry.add("orders-value", text, "PROTOBUF")
+
+    written = made("protobuf", use_latest_version="true").from_connect_data("orders", ORDER, VALUE)
+
+    assert written == b"\0\0\0\0\1" + message_indexes((1,)) + WRITTEN["protobuf"][6:]
+    assert made("protobuf").to_connect_data("orders", written).value == {**VALUE, "more": 0}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["int64 note = 1; string id = 2;", "int64 id = 1; string comment = 2;", "int64 id = 2; string note = 3;"],
+    ids=["swapped", "renamed", "moved"],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_latest_version_whose_fields_have_other_numbers_is_refused(
+    made: Make, registry: SchemaRegistry, fields: str, *, nested: bool
+) -> None:
+    """CNV-26: readers would find values in other fields; registries compare numbers and types, and no names."""
+    message = f"message Order {{ {fields} }}"
+    text = f"message Whole {{ {message} Order order = 1; }}" if nested else message
+    registry.add("orders-value", f'syntax = "proto3"; package shop; {text}', "PROTOBUF")
+    schema, value = (struct({"order": ORDER}, name="shop.Whole"), {"order": VALUE}) if nested else (ORDER, VALUE)
+    converter = made("protobuf", use_latest_version="true", latest_compatibility_strict="false")
+
+    with pytest.raises(DataError, match=r"field shop.* in the latest version of its subject"):
+        converter.from_connect_data("orders", schema, value)
+
+
 @FORMATS
 def test_a_latest_version_of_another_format_is_refused(made: Make, registry: SchemaRegistry, name: str) -> None:
     """CNV-26: by what it is."""

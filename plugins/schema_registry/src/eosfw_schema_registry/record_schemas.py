@@ -57,14 +57,14 @@ class RecordSchemas:
         if self._part == "header":
             raise wrong(f"header.converter cannot be {converter}: choose json, string or bytes")
         self._strategy = config[f"{self._part}.subject.name.strategy"]
-        self._use_latest = config["use.latest.version"]
+        self.use_latest: bool = config["use.latest.version"]
         self._strict = config["latest.compatibility.strict"]
         self.registry = SchemaRegistry(config)
 
     def head(self, topic: str, record_name: str | None, schema: RegistrySchema) -> bytes:
         """What stands in front of each value of a schema; the registry is asked if it was not yet."""
         subject = subject_name(self._strategy, topic, self._part, record_name)
-        if not self._use_latest:
+        if not self.use_latest:
             return head(self.registry.registered_id(subject, schema))
         number, latest = self.registry.latest(subject)
         if latest.kind != self._kind:

@@ -88,7 +88,12 @@ class ProtobufConverter:
         written = self._format.written(schema)
         references = () if self._skip_known else tuple(self._reference(name) for name in written.imports)
         head = self._schemas.head(topic, written.name, RegistrySchema(written.text, _KIND, references))
-        return self._writers.keep((topic, schema), _Writer(head + message_indexes(written.indexes), written.encoder))
+        indexes = written.indexes
+        if self._schemas.use_latest:
+            _, stored, _ = self._schemas.stored(head, _SERIALIZED)
+            referred = self._schemas.referred(stored, _SERIALIZED)
+            indexes = self._format.place_in(stored.text, referred, schema, written)
+        return self._writers.keep((topic, schema), _Writer(head + message_indexes(indexes), written.encoder))
 
     def _reference(self, name: str) -> tuple[str, str, int]:
         """The registered file that others import by a name."""

@@ -14,7 +14,7 @@ from eosfw_schema_registry.protobuf.descriptors import ProtobufRules, message_sc
 from eosfw_schema_registry.protobuf.encoders import MessageEncoder, encoder
 from eosfw_schema_registry.protobuf.known_files import META, known_file
 from eosfw_schema_registry.protobuf.proto_text import proto_text
-from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
+from eosfw_schema_registry.protobuf.stored_files import message_at, place_of, stored_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,15 @@ class ProtobufFormat:
         imports = tuple(name for name in made.file.dependency if name != META)
         name, text = made.descriptor.full_name, proto_text(made.file)
         return WrittenMessage(name, text, imports, made.indexes, encoder(self._rules, schema))
+
+    def place_in(
+        self, text: str, references: Mapping[str, str], schema: Schema, written: WrittenMessage
+    ) -> tuple[int, ...]:
+        """The place of a message in a registered schema by which it will be read; DataError if it has other fields."""
+        if text == written.text:
+            return written.indexes
+        message = message_schema(self._rules, schema).descriptor
+        return place_of(stored_file(text, references.items()), message, written.indexes)
 
     def known_text(self, name: str) -> str:
         """A file that all know, as it is registered where a registry is not to know it."""

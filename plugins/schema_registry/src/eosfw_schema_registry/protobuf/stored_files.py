@@ -20,6 +20,10 @@ from eosfw_schema_registry.protobuf.descriptors import FILE_NAME
 from eosfw_schema_registry.protobuf.known_files import add_file, is_known, known_file
 
 _IMPORT: Final = re.compile(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;')
+_NUMBERS: Final = (
+    "the latest version of its subject: give the field its number by the parameter "
+    "io.confluent.connect.protobuf.Tag of its schema, or do without use.latest.version"
+)
 _LONGEST: Final = 1_000
 """Characters that are shown of a compiler's words."""
 
@@ -45,6 +49,32 @@ def message_at(file: Any, indexes: tuple[int, ...]) -> Any:
         found = level[index]
         level = list(found.nested_types)
     return found
+
+
+def place_of(file: Any, message: Any, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    """Where a file has the message by which another one is to be read; DataError if their fields are not the same.
+
+    `otherwise` is the place where none has its name: then that one is read.
+    """
+    names = [one.full_name for one in file.message_types_by_name.values()]
+    place = (names.index(message.full_name),) if message.full_name in names else otherwise
+    _refuse_other_fields(message, message_at(file, place), set())
+    return place
+
+
+def _refuse_other_fields(message: Any, other: Any, seen: set[str]) -> None:
+    """Refuse fields that readers would take for others: registries compare numbers and types, but no names."""
+    if message.full_name in seen:
+        return
+    seen.add(message.full_name)
+    for field in message.fields:
+        named, numbered = other.fields_by_name.get(field.name), other.fields_by_number.get(field.number)
+        if named is not None and named.number != field.number:
+            raise DataError(f"field {field.full_name} has another number in {_NUMBERS}")
+        if numbered is not None and numbered.name != field.name:
+            raise DataError(f"the number of field {field.full_name} is that of another one in {_NUMBERS}")
+        if numbered is not None and field.message_type is not None and numbered.message_type is not None:
+            _refuse_other_fields(field.message_type, numbered.message_type, seen)
 
 
 def _parsed(name: str, text: str, files: dict[str, str]) -> descriptor_pb2.FileDescriptorProto:
