@@ -10,6 +10,7 @@ import pytest
 from psycopg import pq
 
 from eosfw.errors import ConfigError, RetriableError
+from eosfw_postgres.connection import Database
 from eosfw_postgres.connector import PostgresConnector
 from eosfw_postgres.errors import from_result, translation
 from eosfw_postgres.properties import CONNECTOR
@@ -145,6 +146,17 @@ def test_errors_of_slot_and_publication_are_known_in_every_language(state, file,
 
     assert isinstance(error, kind)
     assert property_name in str(error)
+
+
+def test_a_server_that_vanishes_is_noticed(properties):
+    """PGC-06: one whose machine lost its power ends no connection, and Linux alone would wait for two hours."""
+    database = Database.of(CONNECTOR.parse({name: str(value) for name, value in properties.items()}), "eosfw test")
+    with database.session() as session:
+        given = session.info.get_parameters()
+
+    idle, interval, count = (int(given[f"keepalives_{name}"]) for name in ("idle", "interval", "count"))
+    assert idle + interval * count <= 120
+    assert int(given["tcp_user_timeout"]) <= 120_000
 
 
 def test_a_server_that_does_not_answer_is_asked_again(properties):

@@ -23,6 +23,8 @@ BATCH_BYTES = 1 << 23
 """A batch of so many bytes is returned even if it has fewer rows or changes than asked for."""
 CONNECT_TIMEOUT = 10
 """Seconds for one attempt to connect."""
+_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
+"""A server whose machine or network has failed ends no connection: within two minutes that is an error."""
 _OPTIONS = (
     "-c DateStyle=ISO -c IntervalStyle=postgres -c TimeZone=UTC -c extra_float_digits=1 -c bytea_output=hex "
     "-c search_path= -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
@@ -113,6 +115,7 @@ class Database:
             application_name=self.application_name,
             connect_timeout=CONNECT_TIMEOUT,
             client_encoding="UTF8",
+            **_ALIVE,
             **secrets,
             **certificates,
             **primary,
