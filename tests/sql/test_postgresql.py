@@ -170,3 +170,15 @@ def test_rows_are_the_same_in_sessions_of_another_time_zone(session, properties)
     other = {"connection.url": properties["connection.url"] + "&options=-c%20TimeZone%3DAsia%2FTokyo"}
     with reading(given | other, task.offsets) as task:
         assert task.rest() == []
+
+
+@pytest.mark.parametrize(("more", "user_timeout"), [("", 90_000), ("&tcp_user_timeout=5000", 5000)])
+def test_a_server_that_vanishes_is_noticed(session, properties, more, user_timeout):
+    """SQL-08: one whose machine lost its power ends no connection, and Linux alone would wait for two hours."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    with reading(properties | {"mode": "incrementing", "connection.url": properties["connection.url"] + more}) as task:
+        task.poll()
+        with task.task._database._connect() as connection:
+            given = connection.connection.dbapi_connection.info.get_parameters()
+    assert int(given["keepalives_idle"]) + int(given["keepalives_interval"]) * int(given["keepalives_count"]) <= 120
+    assert int(given["tcp_user_timeout"]) == user_timeout

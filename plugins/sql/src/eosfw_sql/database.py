@@ -36,6 +36,9 @@ waits for as long as the table is locked, and nobody could read other tables mea
 Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
 _WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
 """Dialects that are asked for the text of JSON."""
+_BY_LIBPQ = ("psycopg", "psycopg2")
+_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
+"""A server whose machine or network has failed ends no connection: within two minutes that is an error."""
 _READ_TO_THE_END = ("mysql", "mariadb")
 """Dialects whose cursors fetch all rows that are left when they are closed."""
 
@@ -177,7 +180,9 @@ def _odd_options(url: sa.URL) -> ConfigError:
 
 def _engine(url: sa.URL, cached: int) -> sa.Engine:
     try:
-        options = {"json_deserializer": JsonText.of} if url.get_backend_name() in _WITH_JSON else {}
+        options: dict[str, Any] = {"json_deserializer": JsonText.of} if url.get_backend_name() in _WITH_JSON else {}
+        if url.get_driver_name() in _BY_LIBPQ:
+            options["connect_args"] = {name: value for name, value in _ALIVE.items() if name not in url.query}
         return sa.create_engine(url, pool_pre_ping=False, query_cache_size=cached, **options)
     except exc.NoSuchModuleError:
         raise refused(
