@@ -231,3 +231,17 @@ def test_a_table_that_is_renamed_to_one_that_is_not_read_is_reported(properties,
     ((kind, said),) = task.notices
     assert kind == "renamed tables"
     assert said.startswith("table public.kept has become public.old, which table.include.list")
+
+
+def test_a_table_whose_rows_can_only_be_inserted_while_it_is_published_is_reported(properties, session):
+    """PGC-21: from then on its own applications are refused, which PostgreSQL tells them alone."""
+    for name, more in (("bare", ""), ("full_row", ""), ("keyed", "PRIMARY KEY")):
+        session.execute(f"CREATE TABLE {name} (id int {more})")
+    session.execute("ALTER TABLE full_row REPLICA IDENTITY FULL")
+    with reading(properties | {"snapshot.mode": "initial"}) as task:
+        task.until_drained()
+        session.execute("INSERT INTO bare VALUES (1)")
+        task.until_drained()
+    ((kind, said),) = task.notices
+    assert kind == "tables without a replica identity"
+    assert said.startswith("PostgreSQL refuses to update and delete rows of table public.bare while it is published")

@@ -21,7 +21,7 @@ from eosfw_postgres.envelope import (
 from eosfw_postgres.pgoutput import Change, Op, Relation, Truncate
 from eosfw_postgres.position import Position
 from eosfw_postgres.replication.changes import StreamedRows
-from eosfw_postgres.tables import TableFilter, topic_of
+from eosfw_postgres.tables import TableFilter, only_inserts, topic_of
 from eosfw_postgres.types import CATALOG_QUERY, catalog_of
 
 if TYPE_CHECKING:
@@ -121,11 +121,9 @@ class ChangeRecords:
         if not self._wanted(relation.namespace, relation.name):
             self._envelopes[relation] = None
             if (before := self._names.pop(relation.oid, name)) != name:
-                self._notice(
-                    "renamed tables",
-                    f"table {before} has become {name}, which table.include.list and table.exclude.list leave out: its "
-                    f"changes are read no more",
-                )
+                lists = "table.include.list and table.exclude.list"
+                said = f"table {before} has become {name}, which {lists} leave out: its changes are read no more"
+                self._notice("renamed tables", said)
             return relation
         self._names[relation.oid] = name
         if session is None:
@@ -141,6 +139,8 @@ class ChangeRecords:
             topic = topic_of(self._prefix, relation.namespace, relation.name)
             made = TableEnvelope(relation, details, catalog, self._settings, topic, self._notice)
             self._envelopes[relation] = made
+            if (warning := only_inserts(relation, details.primary_key)) is not None:
+                self._notice("tables without a replica identity", warning)
         return relation
 
     def _shared(self, catalog: Catalog) -> Catalog:

@@ -24,6 +24,7 @@ __all__ = [
     "TableFilter",
     "find_tables",
     "needed_tables",
+    "only_inserts",
     "primary_key",
     "refuse_none",
     "relation_of",
@@ -148,6 +149,18 @@ def unreadable(session: Connection, table: Table) -> str | None:
         [table.oid],
     ).fetchone()
     return None if row == (False,) else f"was rewritten {_MEANWHILE}"
+
+
+def only_inserts(relation: Relation, primary_key: Sequence[str]) -> str | None:
+    """What to say of a table in which rows can be inserted alone while it is published; None for others."""
+    if relation.replica_identity != "d" or primary_key:
+        return None
+    name = f"{relation.namespace}.{relation.name}"
+    return (
+        f"PostgreSQL refuses to update and delete rows of table {name} while it is published, since nothing says which "
+        f"rows these are: give it a primary key, ALTER TABLE {name} REPLICA IDENTITY FULL, or take it out of the "
+        f"publication"
+    )
 
 
 def primary_key(session: Connection, oid: int) -> tuple[str, ...]:
