@@ -61,3 +61,15 @@ def test_an_offset_that_was_not_written_by_a_snapshot_is_refused():
     for text in ("", "{}", "eA==", "no", "{"):
         with pytest.raises(DamagedDataError, match="reset its offsets"):
             SnapshotProgress.of(text)
+
+
+@pytest.mark.parametrize("tables", [1, 2_000])
+def test_the_offsets_of_many_rows_are_those_of_each(tables):
+    """PGC-11: made at once, or each row would cost what all tables before it do."""
+    relation = Relation(1, "s", "t", "d", (Column("id", 25, -1, True), Column("n", 23, -1, True)))
+    progress = SnapshotProgress(tables={f"s.{at}": ((0, None),) for at in range(tables)})
+    progress = progress.with_snapshot(VisibleTransactions("5:5:"), 1, 9).at(relation, ("a", "1"))
+    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12)
+    keys = [("a", "2"), ('"\\', "3"), ("é", "-4")]
+
+    assert list(progress.texts_at(relation, keys)) == [progress.at(relation, key).text() for key in keys]

@@ -208,7 +208,8 @@ class ChangeRecords:
         envelope, made = self._made(relation, lambda envelope: [envelope.read(rows, origin)])
         behind = progress.behind(table)
         keys = keys_of(relation, rows, behind) if self._offsets else [last_key(relation, rows, behind)]
-        offsets = [source_offset(position, progress.at(relation, key)) for key in keys]
+        texts = progress.texts_at(relation, keys)
+        offsets: list[SourceOffset] = [{**position.offset(), "snapshot": text} for text in texts]
         return [self._batch(envelope, one, offsets) for one in made]
 
     def of_chunk(

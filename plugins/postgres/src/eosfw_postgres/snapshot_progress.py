@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from eosfw.errors import DamagedDataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eosfw_postgres.pgoutput import Relation, Row
 
@@ -37,6 +37,18 @@ Numbers are compared as such, and the text of a uuid has its order.
 _EPOCH = 1 << 32
 _LONGEST = 1 << 14
 """A longer text is packed: each batch of the snapshot has one, and Kafka takes records of 1 MiB."""
+
+
+_ANY_KEY = ("\0",)
+"""No key of a table: PostgreSQL's texts have no such character."""
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _packed(text: str) -> str:
+    return text if len(text) <= _LONGEST else b64encode(zlib.compress(text.encode(), 1)).decode()
 
 
 def order_of(kinds: Sequence[int], key: Sequence[str]) -> tuple[int | bytes, ...]:
@@ -178,7 +190,17 @@ class SnapshotProgress:
 
     def text(self) -> str:
         """As a text of JSON, packed if it is long, for the source offset."""
-        text = json.dumps(
+        return _packed(self._json())
+
+    def texts_at(self, relation: Relation, keys: Sequence[Key]) -> Iterator[str]:
+        """The texts of the progress behind each of these rows of a table."""
+        # What is the same for all rows is written once: there may be thousands of tables.
+        written = self.at(relation, _ANY_KEY)._json()  # noqa: SLF001 - of this class
+        before, after = written.split(_written(_ANY_KEY))
+        return (_packed(f"{before}{_written(key)}{after}") for key in keys)
+
+    def _json(self) -> str:
+        return _written(
             {
                 "snapshots": [one.text for one in self.snapshots],
                 "tables": {table: [list(one) for one in segments] for table, segments in self.tables.items()},
@@ -186,10 +208,8 @@ class SnapshotProgress:
                 "taken_ms": self.taken_ms,
                 "until_lsn": self.until_lsn,
                 "keys": self.keys,
-            },
-            separators=(",", ":"),
+            }
         )
-        return text if len(text) <= _LONGEST else b64encode(zlib.compress(text.encode(), 1)).decode()
 
     @classmethod
     def of(cls, text: str) -> SnapshotProgress:
