@@ -10,6 +10,7 @@ import pytest
 
 from eosfw.concurrency import Spawned, ThreadRuntime
 from eosfw.config import Config
+from eosfw.ids import ConnectorTaskId
 from eosfw.runtime import Worker
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.executor import TaskExecutor
@@ -87,6 +88,28 @@ def test_tasks_that_are_stopped_at_once_are_cancelled_if_they_do_not_stop_in_tim
         stage.until(lambda: not executor_of(stage).replaced()[0], "the end of the task")
 
     assert stage.cluster.committed("t") == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda executor: executor.start_generation(Assignment("c", 0, [1])),
+        lambda executor: executor.restart_tasks("c", [0]),
+    ],
+    ids=["generation", "restart"],
+)
+def test_tasks_that_are_started_while_the_worker_stops_are_stopped_as_well(start: Callable[[TaskExecutor], None]):
+    """TXN-11: a worker that waits for tasks of before goes on to those of its newest assignment, however late."""
+    with WorkerHarness() as stage:
+        stage.put("c", until="3", **TWO)
+        stage.until_drained()
+        executor = executor_of(stage)
+        executor.stop_tasks([ConnectorTaskId("c", 1)])
+        executor.stop(PATIENCE)
+
+        start(executor)
+
+        stage.until(lambda: not any(one.thread.is_alive() for one in executor._all_tasks()), "the end of all tasks")
 
 
 def test_restarting_what_does_not_run_here_notes_nothing():

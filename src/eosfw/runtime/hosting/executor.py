@@ -51,6 +51,7 @@ class TaskExecutor:
             generation, beside = self._current.get(assignment.connector, (0, []))
             others = beside if generation == assignment.generation else []
             self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
+        self._kill_late()
 
     def _without_known(self, assignment: Assignment) -> Assignment:
         """The tasks that are not here yet: whoever could not start all of them starts them all again."""
@@ -126,6 +127,7 @@ class TaskExecutor:
                     self._current[connector] = (generation, _sorted([*kept, *new]))
                 elif new is not old:
                     self._retire(new)
+            self._kill_late()
         if not is_own:  # everything was stopped at once meanwhile: others may own these tasks
             for one in new:
                 one.task.trigger_stop()
@@ -182,6 +184,11 @@ class TaskExecutor:
         deadline = self._runtime.now() + KILL_TIMEOUT
         for one in alive:
             one.thread.join(max(0.0, deadline - self._runtime.now()))
+
+    def _kill_late(self) -> None:
+        """End tasks that were started while the worker was stopped, or killed: nobody else will."""
+        if self._killed:
+            self.kill()
 
     def connectors(self) -> dict[str, ConnectorStatus]:
         """The status of every connector's newest generation."""
