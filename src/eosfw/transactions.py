@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from typing import Final, Protocol
 
-from eosfw.errors import EosfwError
+from eosfw.errors import EosfwError, UnknownTopicOrPartitionError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
@@ -152,12 +154,28 @@ class TransactionAdmin(Protocol):
 def open_offsets(
     admin: TransactionAdmin, transactions: Collection[TransactionDescription]
 ) -> Mapping[tuple[TopicPartition, int], int]:
-    """By partition and producer id, the offset since which a transaction is open there; asks the leaders."""
+    """By partition and producer id, the offset since which a transaction is open there; asks the leaders.
+
+    Nothing is said of partitions that are deleted, which a transaction keeps until it ends.
+    """
     partitions = sorted({where for one in transactions for where in one.partitions})
-    states = admin.describe_producers(partitions) if partitions else {}
+    try:
+        states = admin.describe_producers(partitions) if partitions else {}
+    except UnknownTopicOrPartitionError:
+        states = _of_existing(admin, partitions)
     return {
         (where, each.producer.producer_id): each.open_since
         for where, producers in states.items()
         for each in producers
         if each.open_since is not None
     }
+
+
+def _of_existing(
+    admin: TransactionAdmin, partitions: Sequence[TopicPartition]
+) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+    states: dict[TopicPartition, Sequence[ProducerState]] = {}
+    for _, of_topic in groupby(partitions, lambda one: one.topic):
+        with suppress(UnknownTopicOrPartitionError):
+            states |= admin.describe_producers(list(of_topic))
+    return states
