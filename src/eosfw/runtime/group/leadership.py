@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Collection, Mapping
 
-from eosfw.errors import NotLeaderError
+from eosfw.errors import NotLeaderError, RecordTooLargeError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import Admin
 from eosfw.runtime.group.services import MembershipServices, live_workers
@@ -39,6 +39,8 @@ class GroupLeadership:
         self._look_at = self._publish_at = 0.0
         self._admin: Admin | None = None
         self._reported: GroupSupport | None = None
+        self._too_large: str | None = None
+        """Why the newest assignment could not be published; None once it can."""
         self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
         """An assignment, with the tasks and workers for which it needs no change until `_settled_until`."""
         self._settled_until = 0.0
@@ -133,7 +135,12 @@ class GroupLeadership:
     def _publish(self, planned: ClusterAssignment, gone: Collection[str]) -> None:
         services, began = self._services, self._services.runtime.now()
         records = [assignment_record(planned), *map(worker_removal, sorted(gone))]
-        services.leader.publish(services.members.partition.topic, records, planned.number)
+        try:
+            services.leader.publish(services.members.partition.topic, records, planned.number)
+        except RecordTooLargeError as error:
+            self._postpone(error)
+            return
+        self._too_large = None
         services.members.read_to_end()
         now = services.runtime.now()
         self._publish_at = now + min(_LONGEST_REST, _REST_PER_PUBLICATION * (now - began))
@@ -143,6 +150,14 @@ class GroupLeadership:
             services.settings.group_id,
             ", ".join(f"{name}: {len(share.tasks)} tasks" for name, share in sorted(planned.workers.items())),
         )
+
+    def _postpone(self, error: RecordTooLargeError) -> None:
+        """Go on with the assignment before, and stay the leader: only one can delete what is too much."""
+        self._publish_at = self._services.runtime.now() + _LONGEST_REST
+        if self._too_large != str(error):
+            self._too_large = str(error)
+            group = self._services.settings.group_id
+            logger.error("group %s keeps its assignment, and starts no other tasks: %s", group, error)
 
     def _look(self) -> None:
         """Ask the group's coordinator who is alive."""
