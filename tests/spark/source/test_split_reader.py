@@ -238,7 +238,7 @@ def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> No
 
 
 def test_a_topic_created_again_after_a_plan_of_given_offsets_is_told_by_its_id(history: Any) -> None:
-    """SPK-10: a step gives all offsets; the new topic has as many records as the old one, or more."""
+    """A step gives all offsets; the new topic has as many records as the old one, or more."""
     topic = history.topic()
     history.commit(topic, [b"a", b"b"])
     limits = [json.dumps({topic: {"0": offset}}) for offset in (0, 2)]
