@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -70,7 +71,7 @@ def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
         frame.write.format("eosfw").mode("append").options(**versioned).save()
     assert sink.values() == [str(number) for number in range(10)]
 
-    killed = sink.folder / "staged" / "write-killed"
+    killed = sink.folder / "staged" / f"write-{uuid.uuid4()}"
     killed.mkdir(parents=True)
     rows = killed / "rows.arrow"
     rows.touch()

@@ -14,7 +14,7 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_spark.micro_batch import MicroBatch
 from eosfw_spark.sink import staging
 from eosfw_spark.sink.staged_batch import remove_staged
-from eosfw_spark.sink.staging import INLINE, Staging, checkpoint_name, staging_location
+from eosfw_spark.sink.staging import INLINE, Staging, checkpoint_name, staging_location, write_folder
 
 
 def batch(rows: int) -> pa.RecordBatch:
@@ -76,20 +76,20 @@ def test_drivers_that_start_at_the_same_time_have_one_marker(tmp_path: Path, mon
 
 
 def test_what_a_killed_drivers_write_staged_is_removed_a_week_later(place: Staging) -> None:
-    """By another write; what may still be published stays, and so do batches of queries, which remove their own."""
-    staged = {name: place.stage(iter([batch(5000)]), f"{name}/0", 0) for name in ("write-1", "write-2", "query")}
-    now = Path(place.location.removeprefix("file://")).stat().st_mtime
-    for name in ("write-1", "query"):
-        path = Path(place.location.removeprefix("file://")) / str(staged[name].path)
-        for each in (path, path.parent, path.parent.parent):
+    """By another write; what may still be published stays, and whatever else lies in a folder that the user named."""
+    killed, runs = write_folder(str(uuid.uuid4())), write_folder(str(uuid.uuid4()))
+    names = [killed, runs, "query", "write-archive", f"{killed}-copy"]
+    staged = {name: place.stage(iter([batch(5000)]), f"{name}/0", 0) for name in names}
+    root = Path(place.location.removeprefix("file://"))
+    now = root.stat().st_mtime
+    for each in root.rglob("*"):
+        if runs not in each.parts:
             os.utime(each, (now, now - 8 * 86_400))
 
-    place.remove_abandoned("write-", now)
+    place.remove_abandoned_writes(now)
 
-    assert len(values(place, staged["write-2"])) == len(values(place, staged["query"])) == 5000
-    with pytest.raises(DamagedDataError, match="is gone"):
-        values(place, staged["write-1"])
-    assert sorted(place.folders(".")) == ["query", "write-2"]
+    assert sorted(place.folders(".")) == sorted(set(names) - {killed})
+    assert len(values(place, staged[runs])) == 5000
 
 
 @pytest.mark.parametrize("uri", ["store://KEY:secret@bucket/staged", "s3://KEY:sec/ret@bucket/staged"])

@@ -23,14 +23,12 @@ from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
-from eosfw_spark.sink.staging import Staging, checkpoint_name
+from eosfw_spark.sink.staging import Staging, checkpoint_name, write_folder
 from eosfw_spark.sink.tokens.token import Token, TokenDecision, decide, decide_write
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, PROCESS.runtime()))
 """Of the queries whose batches this process commits."""
-_FOLDERS: Final = "write-"
-"""How the folders begin in which DataFrames are staged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         self._write = AtomicWrite.prepare(options, schema)
         # A write of its own each time, unless the job says which one it repeats.
         self._id = str(uuid.uuid4())
-        self._folder = f"{_FOLDERS}{self._id}"
+        self._folder = write_folder(self._id)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage one task's rows."""
@@ -143,7 +141,7 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         finally:
             COMMITTERS.release(identity)
             self._write.staging.remove(self._folder)
-            self._write.staging.remove_abandoned(_FOLDERS, PROCESS.runtime().wall())
+            self._write.staging.remove_abandoned_writes(PROCESS.runtime().wall())
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Remove what is staged; what a commit has published stays."""

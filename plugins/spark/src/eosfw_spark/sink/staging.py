@@ -26,6 +26,8 @@ FOLDER: Final = "eosfw-staging"
 ABANDONED: Final = 7 * 86_400.0
 """Seconds; a driver that publishes what it staged so long ago finds it gone, and fails."""
 _MARKER: Final = ".eosfw-driver"
+_WRITE: Final = re.compile(r"write-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""As exactly as `write_folder` has it: a user's own folders may lie beside these."""
 _FILE_URI: Final = re.compile(r"^file:/+")
 _SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/")
 _USER: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/].*@")
@@ -90,12 +92,12 @@ class Staging:
             files, root = _open(self.location)
             files.delete_dir(f"{root}/{folder}")
 
-    def remove_abandoned(self, prefix: str, now: float) -> None:
-        """Delete folders with this prefix that nobody has staged in for `ABANDONED`: their drivers were killed."""
+    def remove_abandoned_writes(self, now: float) -> None:
+        """Delete folders of writes that nobody has staged in for `ABANDONED`: their drivers were killed."""
         with suppress(OSError, pa.ArrowException):
             files, root = _open(self.location)
             for each in files.get_file_info(fs.FileSelector(root)):
-                if each.base_name.startswith(prefix) and _last_change(files, each.path) < now - ABANDONED:
+                if _WRITE.fullmatch(each.base_name) and _last_change(files, each.path) < now - ABANDONED:
                     files.delete_dir(each.path)
 
     def folders(self, parent: str) -> list[str]:
@@ -145,6 +147,11 @@ class Staging:
                 yield batch
         if rows != staged.rows:
             raise DamagedDataError(f"staged file {full} has {rows} rows; its task wrote {staged.rows}")
+
+
+def write_folder(write: str) -> str:
+    """The folder in which a DataFrame's write with this UUID is staged."""
+    return f"write-{write}"
 
 
 def staging_location(given: str | None, checkpoint: str | None) -> str:
