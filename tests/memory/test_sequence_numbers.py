@@ -10,6 +10,7 @@ from tests.memory.conftest import RUNTIME
 from eosfw.errors import (
     AbortableError,
     ConcurrentTransactionsError,
+    OutOfOrderSequenceError,
     RecordTooLargeError,
 )
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -17,7 +18,7 @@ from eosfw.records import ProducerBatch
 from eosfw_memory.client.producer.record_accumulator import PartitionAccumulator
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.faults import Fail, Lose
+from eosfw_memory.faults import Drop, Fail, Lose
 from eosfw_memory.server.protocol.handlers.records import produce
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit, record
 
@@ -87,6 +88,43 @@ def test_a_record_after_an_abort_is_not_taken_for_one_whose_broker_failed(
     commit(producer, topic, b"kept")
 
     assert direct.values(topic) == [b"first", b"kept"]
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize("lost", [Drop, Lose])
+def test_a_batch_that_is_too_large_goes_in_smaller_ones_although_an_answer_was_lost(
+    direct: BackendHarness, own: EmbeddedCluster, version: str, lost: type[Drop | Lose]
+) -> None:
+    """PRD-07: a connection that breaks while the broker refuses it does not fail the transaction."""
+    topic = direct.topic(config={"max.message.bytes": "1000"})
+    producer = direct.producer(properties={"eosfw.transaction.version": version})
+    values = [b"%03d" % number * 20 for number in range(100)]
+    own.faults.add(lost("Produce"))
+
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, values, partition=0))
+    producer.commit_transaction(WAIT)
+
+    assert direct.values(topic) == values
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_halves_of_a_batch_that_was_stored_whole_are_not_committed(
+    direct: BackendHarness, own: EmbeddedCluster, version: str
+) -> None:
+    """BRK-02: the limit of its topic was lowered between the attempt whose answer was lost and the next one."""
+    topic, name = direct.topic(), direct.name()
+    producer = direct.producer(name, properties={"eosfw.transaction.version": version})
+    own.faults.add(Lose("Produce"))
+    own.faults.add(Fail("Produce", code="MESSAGE_TOO_LARGE", nth=2))
+
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"a", b"b"], partition=0))
+    with pytest.raises(OutOfOrderSequenceError):
+        producer.commit_transaction(WAIT)
+    commit(direct.producer(name), topic, b"kept")
+
+    assert direct.values(topic) == [b"kept"]
 
 
 def test_an_abort_that_is_repeated_still_gives_no_sequence_number_twice(

@@ -191,8 +191,9 @@ class PartitionAccumulator:
         """
         whole = self.closed_batches[0]
         half = whole.records // 2
-        # One that may be stored has to be repeated as it is, or the broker would not recognise it.
-        if self.outcome_unknown or not half:
+        # One that may be stored has to be repeated as it is, or the broker would not recognise it. In a transaction the
+        # broker would find the halves out of order, and nothing of it is committed.
+        if (self.outcome_unknown and not self._transactional) or not half:
             return False
         columns = decode_records(whole.data, header_at(whole.data, 0))
         self._batch_bytes = min(self._batch_bytes, len(whole.data) // 2)
