@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from tests.pytest_eos.distributions import eosfw, installed_entry_point  # noqa:
 import pytest_eos.certificate.plugin
 import pytest_eos.fixtures
 import pytest_eos.harness  # noqa: F401 - here, so that each test inside a test need not import them again
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, PluginError
 from pytest_eos.certificate.badge import badge, markdown
 from pytest_eos.certificate.certify import process
@@ -248,6 +252,50 @@ def test_the_page_goes_where_it_can_be_written(tmp_path):
             checked_page(tmp_path / wrong, "x")
 
 
+def test_the_page_replaces_no_file_of_properties(tmp_path, monkeypatch):
+    """Bad input: JSON and badge go beside the page, by its name."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"the JSON beside orders.html would replace .*orders.json: take another name"
+    ):
+        checked_page(Path("orders.html"), "x", tmp_path / "orders.json")
+
+    assert checked_page(Path("certified.html"), "x", tmp_path / "orders.json") == Path("certified.html")
+
+
+def test_a_folder_that_takes_no_new_files_is_named_before_anything_runs(tmp_path, monkeypatch):
+    """Bad input: no rights there, or a file system that is only read."""
+    monkeypatch.setattr("os.access", lambda path, _: path != tmp_path)
+
+    with pytest.raises(
+        ConfigError, match=rf"--output: .*new/page.html cannot be written: {tmp_path} takes no new files"
+    ):
+        checked_page(tmp_path / "new" / "page.html", "x")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_terminated_certification_leaves_neither_tests_nor_properties(tmp_path):
+    """Its process of pytest would go on alone, and the file with the connector's properties may hold secrets."""
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "lines.properties").write_text("file=lines.txt\n")
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
+    command = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, "certify", "file", "--properties", "lines.properties"],
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+    )
+    while command.poll() is None and not (tmp_path / "certificate-file.html").exists():
+        ThreadRuntime().sleep(0.05)
+    command.terminate()
+    _, told = command.communicate(timeout=60)
+
+    assert (command.returncode, told) == (130, b"eosfw: interrupted\n")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert json.loads((tmp_path / "certificate-file.json").read_text())["verdict"] == "nothing shown"
+
+
 def test_a_simulated_run_is_named_by_its_seed_and_faults():
     """CRT-07: bad input; the command that is printed is one that the shell takes."""
     assert checked_seed("7:0") == "7:0"
@@ -264,3 +312,4 @@ def test_a_badge_says_the_verdict_and_leads_to_the_page():
     assert "exactly once: nothing shown" in drawn
     assert "href" not in drawn
     assert markdown("held", "a.svg", "a.html") == "[![exactly once: held](a.svg)](a.html)"
+    assert markdown("held", "a b.svg", "a b.html") == "[![exactly once: held](a%20b.svg)](a%20b.html)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import Final
+from urllib.parse import quote
 
 from pytest_eos.certificate.readable_text import readable
 
@@ -35,4 +36,4 @@ def badge(verdict: str) -> str:
 
 def markdown(verdict: str, image: str, page: str) -> str:
     """The line that shows the badge in a README beside the files, and leads to the page."""
-    return f"[![{_LEFT}: {verdict}]({image})]({page})"
+    return f"[![{_LEFT}: {verdict}]({quote(image)})]({quote(page)})"

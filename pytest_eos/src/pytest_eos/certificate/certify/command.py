@@ -103,7 +103,8 @@ def command(
 
     target = checked_target(name, {} if source.properties is None else read_properties(source.properties))
     seed = simulation.seed
-    page = checked_page(output, target.name if seed is None else f"{target.name}-seed-{checked_seed(seed)}")
+    name_of_page = target.name if seed is None else f"{target.name}-seed-{checked_seed(seed)}"
+    page = checked_page(output, name_of_page, source.properties)
     environment = checked_environment(cluster.bootstrap_servers, cluster.command_config, cluster.backend, cluster.clock)
     left_out = environment.left_out | {part.value: f"left out by --without {part.value}" for part in without or ()}
     again = play_again(name, source.properties, source.records)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,11 +72,31 @@ def _run(where: Path, command: list[str], log: Path) -> None:
     with log.open("wb") as file:
         shown = sys.stderr if sys.stderr.isatty() else file
         process = subprocess.Popen(command, env={**os.environ, **own}, stdout=shown, stderr=file)
-        try:
-            process.wait()
-        except KeyboardInterrupt:
-            _end(process)
-            raise
+        with _interrupted_by_signals(process):
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                _end(process)
+                raise
+
+
+@contextmanager
+def _interrupted_by_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Have SIGTERM and SIGHUP do what Ctrl-C does: no tests go on, and no file with properties stays, unseen."""
+
+    def interrupt(*_: object) -> None:
+        process.send_signal(signal.SIGINT)
+        raise KeyboardInterrupt
+
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {
+        number: signal.signal(number, interrupt) for number in known if signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

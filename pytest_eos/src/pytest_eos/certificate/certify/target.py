@@ -14,6 +14,7 @@ from eosfw.registry import load_plugins
 from eosfw.runtime import connector_config
 from pytest_eos.certificate.certify.command import RECORDS
 from pytest_eos.contracts import Source
+from pytest_eos.environment.config.options import unwritable
 from pytest_eos.simulation.fault_plan import parse_token
 
 
@@ -51,11 +52,13 @@ def play_again(name: str, properties: Path | None, records: int) -> str:
     return f"{shlex.join(['eosfw', 'certify', name, *given, '--seed'])} "
 
 
-def checked_page(output: Path | None, name: str) -> Path:
-    """Where the page goes; ConfigError for what is no such file."""
+def checked_page(output: Path | None, name: str, properties: Path | None = None) -> Path:
+    """Where the page goes; ConfigError for what is no such file, or would replace that of the properties."""
     page = output or Path(f"certificate-{re.sub('[^A-Za-z0-9._-]', '-', name)}.html")
     if page.suffix != ".html":
         raise ConfigError(Problem("--output", f"{page} must end in .html; JSON and badge go beside it"))
-    if page.is_dir() or any(above.is_file() for above in page.absolute().parents):
-        raise ConfigError(Problem("--output", f"{page} cannot be written: it is a folder, or lies below a file"))
+    if why := unwritable(page.absolute()):
+        raise ConfigError(Problem("--output", f"{page} cannot be written: {why}"))
+    if properties is not None and properties.resolve() == page.with_suffix(".json").resolve():
+        raise ConfigError(Problem("--output", f"the JSON beside {page} would replace {properties}: take another name"))
     return page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -232,11 +233,18 @@ def _simulation_coverage(config: pytest.Config) -> str | None:
 
 def _writable(name: str, given: str) -> Path:
     """The path of a file that is written when the session is over, which must not be the time to refuse it."""
-    path = Path(given)
-    if path.is_dir() or any(above.is_file() for above in path.absolute().parents):
-        option = f"--eos-{name.replace('_', '-')}"
-        raise pytest.UsageError(f"{option}: {given!r} cannot be written: it is a folder, or lies below a file")
-    return path.absolute()
+    path = Path(given).absolute()
+    if why := unwritable(path):
+        raise pytest.UsageError(f"--eos-{name.replace('_', '-')}: {given!r} cannot be written: {why}")
+    return path
+
+
+def unwritable(path: Path) -> str:
+    """Why a file of this absolute path cannot be written; empty if it can. What is missing above it is created."""
+    if path.is_dir() or any(above.is_file() for above in path.parents):
+        return "it is a folder, or lies below a file"
+    there = next(above for above in path.parents if above.exists())
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} takes no new files"
 
 
 def _patience(config: pytest.Config) -> float:
