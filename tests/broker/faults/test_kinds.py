@@ -199,6 +199,8 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, cluste
         ("refuse", {"at": "after-prepare"}, "no write to refuse 'after-prepare'; did you mean 'before-prepare'"),
         ("refuse", {"at": "before-EndTxn"}, "no write to refuse 'before-EndTxn'"),
         ("restart", {"at": "after-marker", "down": -1}, "down: -1 is less than 0"),
+        ("restart", {"at": "after-marker", "down": 1e15}, "down: 1e+15 is more than 315360000 seconds"),
+        ("jump", {"at": "after-marker", "seconds": -(10**15)}, "seconds: -1e+15 is more than 315360000 seconds"),
         ("kill", {"at": "after-marker"}, "no process of its own"),
     ],
 )

@@ -41,6 +41,9 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 """The types of fields whose values are not text."""
 _TABLE = "fault"
 _WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_SECONDS: Final = ("seconds", "down")
+_LONGEST: Final = 10 * 365 * 86_400
+"""Seconds: longer than any test, and not too long for a clock of the operating system."""
 _LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0, "again": 0}
 
 
@@ -75,6 +78,8 @@ def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
         yield f"{value!r} is not {_WORDS[expected[-1]]}"
     elif isinstance(value, float) and not isfinite(value):
         yield f"{value} is no number of seconds"
+    elif name in _SECONDS and abs(value) > _LONGEST:
+        yield f"{value:g} is more than {_LONGEST} seconds"
     elif name in _LEAST and value < _LEAST[name] and kind is not Jump:  # which may set the clock back
         yield f"{value} is less than {_LEAST[name]}"
     elif value not in (known := list(names())):
