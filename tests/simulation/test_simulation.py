@@ -152,6 +152,13 @@ def test_a_killed_worker_says_nothing_and_is_started_again(tmp_path):
     assert {found.harness.group.simulated[name].starts for name in "bc"} == {1}
 
 
+def test_what_is_to_happen_to_a_worker_happens_although_it_is_killed_before(tmp_path):
+    """SIM-03: yield points are counted over all of its starts."""
+    faults = PlannedFault("crash", "a", 300, 0.5), PlannedFault("pause", "a", 500, 0.5)
+
+    assert played(by_hand(*faults), tmp_path).fired == {0, 1}
+
+
 class SleepyConnector(CounterConnector):
     name = "sleepy"
 

@@ -51,11 +51,14 @@ class SimulatedWorker:
         """Wait for the yield point of the next strike."""
         if not self.strikes or self.process is None:
             return
-        point, strike = self.strikes.pop(0)
+        first = point, strike = self.strikes[0]
 
         def struck() -> None:
-            self.arm()
-            strike()
+            # Taken away only now: a process that ends before this point has a successor, which comes to it, too.
+            if first in self.strikes:
+                self.strikes.remove(first)
+                self.arm()
+                strike()
 
         self.process.at_point(max(point - self.points, self.process.points + 1), struck)
 
