@@ -122,6 +122,11 @@ def test_a_console_of_a_run_listens_to_loopback_alone(host: str) -> None:
         RunConsole.open(f"{host}:8083", load_plugins(), ThreadRuntime())
 
 
+def test_an_address_without_a_port_is_refused_with_how_to_write_it() -> None:
+    with pytest.raises(ConfigError, match=r"^--console: 'foo' is not written HOST:PORT$"):
+        RunConsole.open("foo", load_plugins(), ThreadRuntime())
+
+
 def test_a_port_that_is_taken_is_a_problem_of_the_option() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

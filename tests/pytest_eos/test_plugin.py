@@ -193,6 +193,35 @@ def test_a_zombie_that_never_rose_fails_the_test(pytester):
     )
 
 
+def test_what_would_freeze_or_await_nothing_is_refused(pytester):
+    """Bad input: a group of steps for one zombie, a misspelt end of a run."""
+    result = run(
+        pytester,
+        """
+    def test_group(zombies): zombies.task("startup")
+    def test_until(eos): eos.run(CounterConnector, until="draind")
+    """,
+    )
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*a zombie is frozen at one step, and 'startup' names 8",
+            "*until='draind' is neither 'drained' nor a number of records",
+        ]
+    )
+
+
+def test_a_record_that_nobody_expects_is_no_duplicate_in_the_summary(pytester):
+    """What the summary counts is what the failed assertion says."""
+    test = "def test_it(eos): eos.assert_exactly_once(eos.run(CounterConnector, {'streams': 1, 'until': 2}), ['s0:0'])"
+    result = run(pytester, test)
+
+    result.stdout.fnmatch_lines(
+        ["*0 duplicates, 0 missing, 1 unexpected*", "found: 0 duplicates, 0 missing, 1 unexpected"]
+    )
+
+
 def test_a_test_that_needs_what_its_backend_lacks_is_refused(pytester):
     """Bad input: said before anything runs, with the backends that can."""
     result = run(pytester, "@pytest.mark.eos_backend('confluent', needs=['batch_headers'])\ndef test_it(eos): pass")

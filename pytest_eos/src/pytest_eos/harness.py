@@ -294,5 +294,7 @@ class EosHarness(RunHarness):
 def _await(group: WorkerGroup, until: Until) -> None:
     if until == "drained":
         group.until_drained()
+    elif not isinstance(until, int):
+        raise pytest.UsageError(f"until={until!r} is neither 'drained' nor a number of records")
     else:
         group.until_records(until)

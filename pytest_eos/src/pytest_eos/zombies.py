@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
 from pytest_eos.environment.config.clocks import needs_real_clock
-from pytest_eos.environment.config.markers import ZombieSpec, leader_step, steps
+from pytest_eos.environment.config.markers import ZombieSpec, leader_step, one_step
 from pytest_eos.runs.groups.distributed_group import DistributedGroup
 from pytest_eos.runs.groups.worker_group import WorkerGroup
 from pytest_eos.runs.groups.zombies import LeaderZombie, WorkerZombie
@@ -106,7 +106,7 @@ class Zombies:
         worker: WorkerGroup | None = None,
     ) -> Zombie:
         """Freeze a task before the nth occurrence of a step."""
-        (step,) = steps(at, "zombies")
+        step = one_step(at, "zombies")
         group = worker or self._eos.worker()
         zombie = Zombie(group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth)
         self.made.append(zombie)
@@ -129,7 +129,7 @@ class Zombies:
         """
         if self._eos.cluster.virtual:
             raise needs_real_clock("a worker in a process of its own")
-        (step,) = steps(at, "zombies")
+        step = one_step(at, "zombies")
         process = WorkerProcess.start(
             self._eos, connector, properties, ZombieSpec(step, nth, None), group, worker_properties or {}
         )

@@ -201,6 +201,7 @@ def _raise_on_difference(found: Findings, original: Any, *, allow_empty: bool) -
     if not found.anything:
         return
     if found.eos is not None:
-        found.eos.statistics.duplicates += found.difference.duplicates + found.difference.unexpected
+        found.eos.statistics.duplicates += found.difference.duplicates
+        found.eos.statistics.unexpected += found.difference.unexpected
         found.eos.statistics.missing += found.difference.missing
     raise AssertionError(explanation(found))

@@ -102,6 +102,8 @@ class RunConsole:
 
 def _require_loopback(address: str) -> None:
     host = address.rpartition(":")[0].strip("[]")
+    if not host:
+        raise ConfigError(Problem(_OPTION, f"{address!r} is not written HOST:PORT"))
     if not is_loopback(host):
         what = f"{host} is not loopback, and a run asks nobody who they are: write 127.0.0.1:PORT"
         raise ConfigError(Problem(_OPTION, what))

@@ -143,6 +143,14 @@ def steps(at: object, where: str, *, micro_batch: bool = False) -> list[TaskStep
     return [_step(one, possible, where, _owner(one), tuple(groups)) for one in named]
 
 
+def one_step(at: object, where: str) -> TaskStep:
+    """The step of a task that a name means; UsageError for several of them."""
+    found = steps(at, where)
+    if len(found) != 1:
+        raise pytest.UsageError(f"{where}: a zombie is frozen at one step, and {at!r} names {len(found)}")
+    return found[0]
+
+
 def _owner(name: object) -> str:
     return "a micro-batch" if str(getattr(name, "value", name)).startswith(_BATCH) else "a task"
 

@@ -23,6 +23,8 @@ class SessionStatistics:
     """Processes that were killed by SIGKILL."""
     duplicates: int = 0
     missing: int = 0
+    unexpected: int = 0
+    """Records that nobody expects."""
     skipped: list[str] = field(default_factory=list)
     """The reasons why tests were skipped."""
 
@@ -42,10 +44,11 @@ class SessionStatistics:
             lines.append(
                 f"zombies: {self.zombies} raised, {self.fenced} fenced, {self.stopped} stopped by themselves{killed}"
             )
-        if self.duplicates or self.missing:
+        if self.duplicates or self.missing or self.unexpected:
             from eosfw.text import quantity
 
-            lines.append(f"found: {quantity(self.duplicates, 'duplicate')}, {self.missing:,} missing")
+            more = f", {self.unexpected:,} unexpected" if self.unexpected else ""
+            lines.append(f"found: {quantity(self.duplicates, 'duplicate')}, {self.missing:,} missing{more}")
         lines += [f"skipped: {reason}" for reason in dict.fromkeys(self.skipped)]
         return lines + self.removed
 
