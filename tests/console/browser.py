@@ -25,18 +25,22 @@ class Browser:
         self.url = url
         self.cookie = ""
         self.token = ""
+        self._referrer_policy = ""
 
     def get(self, path: str, **headers: str) -> Answer:
         """Load a page."""
         answer = self._send("GET", path, "", headers)
         if found := _TOKEN.search(answer.text):
             self.token = found[1]
+        self._referrer_policy = answer.headers.get("referrer-policy", "")
         return answer
 
     def submit(self, path: str, headers: dict[str, str] | None = None, **fields: str) -> Answer:
         """Send a form, with the token of the last page unless another is given."""
         form = urlencode({"token": self.token} | fields)
-        given = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url} | (headers or {})
+        # As the Fetch standard says: append a request `Origin` header.
+        origin = "null" if self._referrer_policy == "no-referrer" else self.url
+        given = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin} | (headers or {})
         return self._send("POST", path, form, given)
 
     @contextmanager

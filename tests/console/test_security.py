@@ -34,6 +34,7 @@ def test_a_form_of_the_page_does_what_it_says(browser, herder):
         ({"Origin": "null"}, {}, "comes from a page of another origin"),
         ({"Sec-Fetch-Site": "cross-site"}, {}, "comes from a page of another site"),
         ({"Sec-Fetch-Site": "same-site"}, {}, "comes from a page of another site"),
+        ({"Sec-Fetch-Site": "same-origin"}, {"token": "guessed"}, "the form is not of this browser"),
         ({}, {"token": "guessed"}, "the form is not of this browser"),
         ({}, {"token": ""}, "the form is not of this browser"),
         ({"Cookie": ""}, {}, "the form is not of this browser"),
@@ -48,6 +49,17 @@ def test_a_forged_form_changes_nothing(browser, herder, headers, fields, reason)
     assert answer.status == 403
     assert f"Nothing was changed: {reason}" in answer.text.replace("&#39;", "'") or reason in answer.text
     assert herder.done == []
+
+
+def test_a_form_passes_a_proxy_that_names_the_worker_as_its_host(browser, herder):
+    """As nginx does by default; the browser vouches for the page."""
+    browser.get("/ui/connectors/orders")
+    headers = {"Origin": "https://console.example", "Sec-Fetch-Site": "same-origin"}
+
+    answer = browser.submit("/ui/connectors/orders/actions", headers, action="pause")
+
+    assert answer.status == 303
+    assert herder.done == ["pause orders"]
 
 
 @pytest.mark.parametrize("form", ["actions", "config/check", "config/save", "offsets/preview", "offsets/apply"])

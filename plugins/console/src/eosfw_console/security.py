@@ -13,7 +13,8 @@ HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # With `no-referrer` browsers would send `Origin: null` with the forms of these pages, as if they were of nobody.
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -34,10 +35,12 @@ def set_cookie(token: str, *, secure: bool) -> str:
 
 def forgery_problem(headers: Mapping[str, str], cookie: str | None, token: str) -> str | None:
     """Why a request to change something may come from a page of another origin; None if it does not."""
-    if headers.get("sec-fetch-site", _OWN_SITES[0]) not in _OWN_SITES:
-        return "the request comes from a page of another site"
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        # Browsers send it by HTTPS and to their own machine. It also holds behind a proxy that gives its own Host.
+        if site not in _OWN_SITES:
+            return "the request comes from a page of another site"
+    elif origin is not None and urlsplit(origin).netloc != headers.get("host"):
         return "the request comes from a page of another origin"
     if not cookie or not hmac.compare_digest(cookie.encode(), token.encode()):
         return "the form is not of this browser, or its cookie is gone: load the page again"
