@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw_console.templates import rendered_regions
 from eosfw_console.throughput import Counts, Throughput, connector_counts, parsed_metrics, source_metrics, sparkline
 
 TEXT = """\
@@ -34,6 +35,16 @@ def test_what_a_source_measures_is_shown_beside_it():
         42.0,
         "how far the slot is behind",
     )
+
+
+@pytest.mark.parametrize(("text", "shown"), [("NaN", "nan"), ("+Inf", "inf"), ("-Inf", "-inf"), ("42.0", "42")])
+def test_what_a_source_could_not_measure_is_shown_as_it_is(text, shown):
+    """Prometheus has such values, and a page has to show the others."""
+    measured = source_metrics(parsed_metrics([TEXT.replace("42.0", text)]))
+
+    page = rendered_regions("connector.html", ("source",), {"source": measured})["source"]
+
+    assert f'<td class="amount">{shown}</td>' in page
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 100), st.integers(0, 10**9)), max_size=300))

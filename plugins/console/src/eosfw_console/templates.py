@@ -50,8 +50,8 @@ def rendered_regions(template: str, regions: Sequence[str], values: Mapping[str,
 
 
 def number(value: float) -> str:
-    """`12,345`, and `0.42` of what is small."""
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.2f}"
+    """`12,345`, and `0.42` of what is small; `nan` and `inf` of what a plugin could not measure."""
+    return f"{value:,.0f}" if value >= 10 or value % 1 == 0 else f"{value:.2f}"
 
 
 def duration(seconds: float) -> str:
