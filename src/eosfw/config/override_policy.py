@@ -10,9 +10,10 @@ import ipaddress
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol, runtime_checkable
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from eosfw.config import oauthbearer
 from eosfw.config.definition.config_def import Key, List, String
@@ -228,22 +229,29 @@ def _url_refusal(url: str, allowed: Sequence[str]) -> str | None:
 
 
 def _is_metadata(host: str) -> bool:
-    if host.rstrip(".").lower() in _METADATA_HOSTS:
+    # As resolvers read it, to whom a full-width letter or digit is an ordinary one.
+    with suppress(UnicodeError):
+        host = host.encode("idna").decode()
+    host = host.rstrip(".").lower()
+    if host in _METADATA_HOSTS:
         return True
     try:
-        address = ipaddress.ip_address(_dotted(host))
+        address = _address(host)
     except ValueError:
         return False
     mapped = getattr(address, "ipv4_mapped", None) or address
     return any(mapped in network for network in _METADATA_ADDRESSES if network.version == mapped.version)
 
 
-def _dotted(host: str) -> str | int:
-    # 2852039166 and 0xa9fea9fe are other spellings of 169.254.169.254 that resolvers accept.
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address that a host is; ValueError for a name."""
+    import socket  # only where a URL is judged
+
     try:
-        return int(host, 0)
-    except ValueError:
-        return host.partition("%")[0]
+        # 2852039166, 0251.0376.0251.0376 and 169.254.43518 are spellings of 169.254.169.254 that resolvers accept.
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return ipaddress.ip_address(host.partition("%")[0])
 
 
 def _begins_with(url: str, allowed: str) -> bool:
@@ -251,5 +259,5 @@ def _begins_with(url: str, allowed: str) -> bool:
     one, other = urlsplit(url), urlsplit(allowed)
     if (one.scheme, one.hostname, one.port) != (other.scheme, other.hostname, other.port):
         return False
-    path, root = one.path, other.path.rstrip("/")
+    path, root = unquote(one.path), unquote(other.path).rstrip("/")
     return ".." not in path and (path == root or path.startswith(f"{root}/"))
