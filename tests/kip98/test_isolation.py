@@ -46,6 +46,21 @@ def test_a_topic_that_does_not_exist_is_named(lab: BackendHarness) -> None:
         lab.read({TopicPartition(missing, 0): OffsetRange(0, 1)})
 
 
+def test_a_topic_that_is_deleted_while_it_is_read_is_named_and_stays_away(lab: BackendHarness) -> None:
+    """CON-01: a reader creates no topic, though the broker has `auto.create.topics.enable`."""
+    topic = lab.topic()
+    lab.write(topic, b"first")
+    reader = lab.reader(COMMITTED)
+    rows = reader.read({TopicPartition(topic, 0): OffsetRange(0, 9)}, WAIT)
+    assert list(next(rows).values) == [b"first"]
+
+    lab.admin.delete_topics([topic])
+
+    with pytest.raises(UnknownTopicOrPartitionError, match=topic):
+        list(rows)
+    assert topic not in lab.admin.partitions()
+
+
 def test_positions_pass_hidden_records_at_the_end_of_a_log_and_in_its_middle(lab: BackendHarness) -> None:
     """CON-02, CON-05: aborted records and markers are not returned, whatever range asks for them."""
     topic = lab.topic()

@@ -95,7 +95,7 @@ class ConfluentReader:
                 raise self._stalled(client, progress, stall_timeout)
             elif now >= look:
                 self._refuse_missing(client, progress, deadline - now)
-                look = deadline
+                look = self._runtime.now() + _LOOK_AFTER
 
     def _fetch(self, client: Consumer, deadline: float) -> Sequence[Message]:
         self._open()

@@ -110,6 +110,8 @@ class Connection:
             client = KafkaNetClient(**{**more, **self._config})
         except (ValueError, kafka_errors.KafkaError) as why:
             raise ConfigError(Problem("the kafka-python backend", str(why))) from why
+        # The library (3.0.12) hands this property on to nobody, so that whoever looks for a topic would create it.
+        client.cluster.config["allow_auto_create_topics"] = self._config.get("allow_auto_create_topics", False)
         try:
             self._bootstrap(client, deadline)
         except BaseException:

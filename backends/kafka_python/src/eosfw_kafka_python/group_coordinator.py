@@ -21,8 +21,6 @@ class GroupCoordinator:
     """The `ConsumerCoordinator` of a consumer that subscribes to a topic; every duration in seconds."""
 
     def __init__(self, consumer: KafkaConsumer, topic: str) -> None:
-        # The library (3.0.12) does not hand this property on, so that it would create a topic by looking for it.
-        consumer._cluster.config["allow_auto_create_topics"] = False
         consumer.subscribe([topic])
         self._consumer = consumer
         self._coordinator: Any = consumer._coordinator

@@ -24,6 +24,8 @@ from eosfw_kafka_python.errors import READ, eosfw_error, translated_errors
 
 _POLL_TIME_MS = 20
 """Milliseconds of one poll: it does not return when a position moves without records."""
+_LOOK_AFTER = 1.0
+"""Seconds without progress after which a read checks that its partitions still exist."""
 _DENIED_TIME = 5.0
 """Seconds to ask whether a missing topic is denied: by then the time of the read may be over."""
 
@@ -73,9 +75,11 @@ class KafkaPythonReader:
         return self._consumer
 
     def _read_all(self, consumer: KafkaConsumer, progress: ReadProgress, stall_timeout: float) -> Iterator[LogBatch]:
-        deadline = self._runtime.now() + stall_timeout
-        self._refuse_missing(consumer, progress, deadline)
+        deadline, look = self._runtime.now() + stall_timeout, self._runtime.now()
         while progress.positions:
+            if self._runtime.now() >= look:
+                self._refuse_missing(consumer, progress, deadline)
+                look = self._runtime.now() + _LOOK_AFTER
             with self._translated_errors(f"read {_places(progress)}"):
                 found = consumer.poll(timeout_ms=_POLL_TIME_MS)
             moved = False
@@ -90,7 +94,7 @@ class KafkaPythonReader:
                 if finished := progress.finished():
                     consumer.pause(*(KafkaPartition(*one) for one in finished))
             if moved:
-                deadline = self._runtime.now() + stall_timeout
+                deadline, look = self._runtime.now() + stall_timeout, self._runtime.now() + _LOOK_AFTER
             elif self._runtime.now() >= deadline:
                 raise progress.stalled(self._what("read"), stall_timeout)
 
