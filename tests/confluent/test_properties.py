@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
+
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
+from eosfw.errors import ConfigError
+from eosfw.protocols import IsolationLevel
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_confluent.properties import LIBRDKAFKA, TABLE
+from eosfw_memory.cluster import EmbeddedCluster
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 # A value that librdkafka accepts, where a number will not do.
@@ -83,3 +89,76 @@ def test_delivery_never_outlives_its_transaction() -> None:
 
     assert producer.transactional_id == "id"
     producer.close()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"request.timeout.ms": "90000"},
+        {"linger.ms": "70000"},
+        {"delivery.timeout.ms": "10"},
+        {"delivery.timeout.ms": "10", "linger.ms": "0.5"},
+        {"delivery.timeout.ms": "10", "linger.ms": "15"},
+    ],
+)
+@pytest.mark.parametrize("transactional_id", ["id", None])
+def test_times_that_java_takes_together_are_taken(properties: dict[str, str], transactional_id: str | None) -> None:
+    """CFG-07: librdkafka's error would name properties that nobody wrote."""
+    backend = ConfluentBackend.connect(SERVERS, ThreadRuntime())
+
+    producer = backend.producer(transactional_id, properties=properties)
+
+    assert producer.transactional_id == transactional_id
+    producer.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda backend: backend.producer("id"), "linger.ms"),
+        (lambda backend: backend.producer(None), "max.request.size"),
+        (lambda backend: backend.reader(IsolationLevel.READ_COMMITTED), "fetch.max.wait.ms"),
+        (lambda backend: backend.admin(), "request.timeout.ms"),
+        (lambda backend: backend.group_consumer("g", "t", client_id="c"), "fetch.max.wait.ms"),
+    ],
+)
+def test_a_value_that_is_refused_is_told_with_the_name_that_the_user_wrote(
+    make: Callable[[ConfluentBackend], object], name: str
+) -> None:
+    """CFG-07: for librdkafka linger.ms is queue.buffering.max.ms."""
+    others = {"fetch.min.bytes": "1", "batch.size": "1000"}
+    backend = ConfluentBackend.connect({**SERVERS, **others, name: "soon"}, ThreadRuntime())
+
+    with pytest.raises(ConfigError, match=f"^{name}: Invalid value") as refused:
+        make(backend)
+
+    assert len(refused.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"request.timeout.ms": "30000"},
+        {"linger.ms": "15000"},
+        {"delivery.timeout.ms": "10"},
+        {"acks": "1", "enable.idempotence": "false"},
+        {"retries": "0", "max.in.flight.requests.per.connection": "10"},
+    ],
+    ids=str,
+)
+def test_what_is_set_for_producers_hinders_no_fencing(properties: dict[str, str]) -> None:
+    """FEN-06: the zombies of a group whose producers or requests have times of their own are fenced, too."""
+    runtime = ThreadRuntime()
+    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
+        servers = {"bootstrap.servers": cluster.bootstrap_servers}
+        with closing(ConfluentBackend.connect(servers | properties, runtime)) as backend:
+            assert backend.admin().fence_producers(["zombie"]).outcomes() == {"zombie": None}
+
+
+def test_requests_of_an_admin_client_may_take_longer_than_its_fencing() -> None:
+    """FEN-06: Java's default of request.timeout.ms, written for the admin client alone."""
+    runtime = ThreadRuntime()
+    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
+        with closing(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)) as backend:
+            admin = backend.admin({"request.timeout.ms": "30000", "retries": "0"})
+            assert admin.fence_producers(["zombie"]).outcomes() == {"zombie": None}

@@ -156,6 +156,11 @@ _COMBINATION_REFUSED = "Failed to create"
 """How a message begins that only complains about a combination: a single property is not to blame for it."""
 
 
+def properties_of(client: Client, properties: Mapping[str, str]) -> dict[str, str]:
+    """Those of a whole backend's properties that reach one kind of client; without those of security."""
+    return {name: text for name, text in properties.items() if name in TABLE and client in TABLE[name].clients}
+
+
 def invalid_properties(properties: Mapping[str, str], client: Client) -> list[Problem]:
     """The problems that librdkafka finds with each property alone; it does not connect, since no broker is named.
 
