@@ -138,3 +138,10 @@ def test_a_property_that_is_no_number_is_a_configuration_error() -> None:
     assert number({}, "buffer.memory", 7) == 7
     with pytest.raises(ConfigError, match=r"Invalid value much for configuration buffer\.memory: Not a number"):
         number({"buffer.memory": "much"}, "buffer.memory", 7)
+
+
+def test_a_number_below_zero_is_a_configuration_error() -> None:
+    """As in Java, where each of these numbers is `atLeast(0)`."""
+    expected = r"Invalid value -1 for configuration default\.api\.timeout\.ms: Value must be at least 0"
+    with pytest.raises(ConfigError, match=expected):
+        seconds({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms", 30.0)

@@ -11,10 +11,10 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError
+from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_confluent.properties import LIBRDKAFKA, TABLE
-from eosfw_memory.cluster import EmbeddedCluster
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 # A value that librdkafka accepts, where a number will not do.
@@ -146,19 +146,28 @@ def test_a_value_that_is_refused_is_told_with_the_name_that_the_user_wrote(
     ],
     ids=str,
 )
-def test_what_is_set_for_producers_hinders_no_fencing(properties: dict[str, str]) -> None:
+def test_what_is_set_for_producers_hinders_no_fencing(embedded: str, properties: dict[str, str]) -> None:
     """FEN-06: the zombies of a group whose producers or requests have times of their own are fenced, too."""
-    runtime = ThreadRuntime()
-    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
-        servers = {"bootstrap.servers": cluster.bootstrap_servers}
-        with closing(ConfluentBackend.connect(servers | properties, runtime)) as backend:
-            assert backend.admin().fence_producers(["zombie"]).outcomes() == {"zombie": None}
+    backend = ConfluentBackend.connect({"bootstrap.servers": embedded, **properties}, ThreadRuntime())
+    with closing(backend):
+        assert backend.admin().fence_producers(["zombie"]).outcomes() == {"zombie": None}
 
 
-def test_requests_of_an_admin_client_may_take_longer_than_its_fencing() -> None:
+def test_requests_of_an_admin_client_may_take_longer_than_its_fencing(embedded: str) -> None:
     """FEN-06: Java's default of request.timeout.ms, written for the admin client alone."""
-    runtime = ThreadRuntime()
-    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
-        with closing(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)) as backend:
-            admin = backend.admin({"request.timeout.ms": "30000", "retries": "0"})
-            assert admin.fence_producers(["zombie"]).outcomes() == {"zombie": None}
+    backend = ConfluentBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
+    with closing(backend):
+        admin = backend.admin({"request.timeout.ms": "30000", "retries": "0"})
+        assert admin.fence_producers(["zombie"]).outcomes() == {"zombie": None}
+
+
+@pytest.mark.parametrize(
+    "properties", [{"connections.max.idle.ms": "-1"}, {"default.api.timeout.ms": "7200000"}], ids=str
+)
+def test_values_that_only_java_has_are_taken(embedded: str, properties: dict[str, str]) -> None:
+    """CFG-07: connections that are never closed for being idle, calls that may take hours."""
+    backend = ConfluentBackend.connect({"bootstrap.servers": embedded, **properties}, ThreadRuntime())
+    with closing(backend):
+        admin = backend.admin()
+        assert admin.cluster_id()
+        assert admin.group_offsets("nobody", [TopicPartition("topic", 0)]) == {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.net.manager import KafkaConnectionManager
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
+from eosfw.errors import ConfigError
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.properties import KAFKA_PYTHON, TABLE
 
@@ -59,6 +62,29 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         "send_buffer_bytes": None,
     }
     assert {name: message[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("request.timeout.ms", "-1"),
+        ("retry.backoff.ms", "-1"),
+        ("max.in.flight.requests.per.connection", "0"),
+        ("fetch.max.wait.ms", "soon"),
+        ("client.dns.lookup", "default"),
+    ],
+)
+def test_a_value_with_which_the_library_would_never_connect_is_refused_by_its_name(name: str, text: str) -> None:
+    """CFG-07: Java has the same limits; the library would say that no broker answered."""
+    with pytest.raises(ConfigError, match=f"Invalid value {text} for configuration {name}: Not "):
+        KafkaPythonBackend.connect({**SERVERS, name: text}, ThreadRuntime())
+
+
+def test_connections_that_java_never_closes_stay_open(embedded: str) -> None:
+    """CFG-07: a negative `connections.max.idle.ms`; the library would close each at once."""
+    properties = {"bootstrap.servers": embedded, "connections.max.idle.ms": "-1"}
+    with closing(KafkaPythonBackend.connect(properties, ThreadRuntime())) as backend:
+        assert backend.admin().cluster_id()
 
 
 def test_delivery_never_outlives_its_transaction(embedded: str) -> None:

@@ -175,9 +175,12 @@ def refusals(properties: Mapping[str, str], take: Callable[[Mapping[str, str]], 
 
 
 def number(properties: Mapping[str, str], name: str, default: int) -> int:
-    """A number that the backend uses itself; ConfigError for any other text."""
+    """A number of at least 0 that the backend uses itself; ConfigError for any other text."""
     text = properties.get(name, "").strip()
-    return int(_converted(name, text, Translation(Client.ANY, name, int))) if text else default
+    found = int(_converted(name, text, Translation(Client.ANY, name, int))) if text else default
+    if found < 0:
+        raise ConfigError(Problem("", _invalid(name, text, "Value must be at least 0")))
+    return found
 
 
 def seconds(properties: Mapping[str, str], name: str, default: float) -> float:

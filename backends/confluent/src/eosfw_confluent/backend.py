@@ -25,6 +25,8 @@ from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
+_LONGEST_API_TIMEOUT = 1_500.0
+"""librdkafka takes an hour at most; requests to coordinators get more than twice this."""
 _HEARTBEAT = 3.0
 """Seconds between two heartbeats at most (Kafka's default of `heartbeat.interval.ms`)."""
 _REQUEST_BEYOND_TRANSACTION = 100
@@ -83,7 +85,7 @@ class ConfluentBackend:
     def admin(self, properties: Mapping[str, str] | None = None) -> ConfluentAdmin:
         given = self._layered(properties)
         config = LIBRDKAFKA.translate(self._properties, Client.ADMIN, properties)
-        timeout = seconds(given, "default.api.timeout.ms", _API_TIMEOUT)
+        timeout = min(_LONGEST_API_TIMEOUT, seconds(given, "default.api.timeout.ms", _API_TIMEOUT))
 
         def throw_away(victim: str) -> ConfluentProducer:
             # It writes nothing, so that what users set for producers would only contradict its short transaction.

@@ -25,11 +25,13 @@ def _same(clients: Client, *names: str) -> dict[str, Translation]:
 TABLE: Mapping[str, Translation] = {
     **_same(Client.ANY, "bootstrap.servers", "client.id", "client.rack", "client.dns.lookup", "metadata.max.age.ms"),
     **_same(Client.ANY, "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms"),
-    **_same(Client.ANY, "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "enable.metrics.push"),
+    **_same(Client.ANY, "socket.connection.setup.timeout.ms", "enable.metrics.push"),
     **_same(Client.ANY, "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms"),
     **_same(Client.ANY, "sasl.kerberos.service.name"),
     "send.buffer.bytes": Translation(Client.ANY, "socket.send.buffer.bytes", lambda text: str(max(0, int(text)))),
     "receive.buffer.bytes": Translation(Client.ANY, "socket.receive.buffer.bytes", lambda text: str(max(0, int(text)))),
+    # Never, for Java a negative number, is 0 for librdkafka.
+    "connections.max.idle.ms": Translation(Client.ANY, "connections.max.idle.ms", lambda text: str(max(0, int(text)))),
     "request.timeout.ms": Translation(Client.ANY, "socket.timeout.ms"),
     **handled_by_backend(Client.ANY, "default.api.timeout.ms"),
     # --- producers

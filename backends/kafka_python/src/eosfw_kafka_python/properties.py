@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eosfw.config.security import SecurityProtocol, SecuritySettings
-from eosfw.config.translation import Client, Translation, Translator, handled_by_backend
+from eosfw.config.translation import FOREVER, Client, Translation, Translator, handled_by_backend
 from eosfw.security import client_context
 
 
@@ -19,6 +19,17 @@ def _yes(text: str) -> bool:
 
 def _buffer(text: str) -> int | None:
     return None if int(text) < 0 else int(text)
+
+
+def _idle(text: str) -> int:
+    """For how many milliseconds; a negative number is for ever, as in Java."""
+    return FOREVER if int(text) < 0 else int(text)
+
+
+def _lookup(text: str) -> str:
+    if text.strip() not in ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"):
+        raise ValueError(text)
+    return text.strip()
 
 
 def _acks(text: str) -> int | str:
@@ -35,22 +46,36 @@ def _compression(text: str) -> str | None:
 
 def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str, Translation]:
     """Properties whose name differs only in dots and underscores."""
-    refusal = "Not a number" if convert in (int, _buffer) else "Not one of its values"
+    refusal = "Not a number" if convert in (_buffer, _idle) else "Not one of its values"
+    return {name: Translation(clients, name.replace(".", "_"), convert, refusal) for name in names}
+
+
+def _numbers(clients: Client, *names: str, at_least: int = 0) -> dict[str, Translation]:
+    """Numbers with Java's limit: the library takes others, and then never connects."""
+
+    def convert(text: str) -> int:
+        if int(text) < at_least:
+            raise ValueError(text)
+        return int(text)
+
+    refusal = f"Not a number of at least {at_least}"
     return {name: Translation(clients, name.replace(".", "_"), convert, refusal) for name in names}
 
 
 TABLE: Mapping[str, Translation] = {
-    **_as(Client.ANY, str.strip, "bootstrap.servers", "client.id", "client.dns.lookup"),
-    **_as(Client.ANY, int, "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
-    **_as(Client.ANY, int, "retry.backoff.ms", "connections.max.idle.ms", "request.timeout.ms"),
-    **_as(Client.ANY, int, "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"),
+    **_as(Client.ANY, str.strip, "bootstrap.servers", "client.id"),
+    **_as(Client.ANY, _lookup, "client.dns.lookup"),
+    **_numbers(Client.ANY, "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+    **_numbers(Client.ANY, "retry.backoff.ms", "request.timeout.ms"),
+    **_as(Client.ANY, _idle, "connections.max.idle.ms"),
+    **_numbers(Client.ANY, "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"),
     **_as(Client.ANY, _buffer, "send.buffer.bytes", "receive.buffer.bytes"),
     **_as(Client.ANY, str.strip, "sasl.kerberos.service.name"),
     **handled_by_backend(Client.ANY, "default.api.timeout.ms"),
     # --- producers
-    **_as(Client.PRODUCER, int, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
-    **_as(Client.PRODUCER, int, "max.in.flight.requests.per.connection"),
-    **_as(Client.PRODUCER | Client.ADMIN, int, "retries"),
+    **_numbers(Client.PRODUCER, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
+    **_numbers(Client.PRODUCER, "max.in.flight.requests.per.connection", at_least=1),
+    **_numbers(Client.PRODUCER | Client.ADMIN, "retries"),
     **_as(Client.PRODUCER, _yes, "enable.idempotence"),
     **_as(Client.PRODUCER, _acks, "acks"),
     **_as(Client.PRODUCER, _compression, "compression.type"),
@@ -58,8 +83,9 @@ TABLE: Mapping[str, Translation] = {
         Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"
     ),
     # --- consumers
-    **_as(Client.CONSUMER, int, "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records"),
-    **_as(Client.CONSUMER, int, "fetch.max.wait.ms"),
+    **_numbers(Client.CONSUMER, "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes"),
+    **_numbers(Client.CONSUMER, "max.poll.records", at_least=1),
+    **_numbers(Client.CONSUMER, "fetch.max.wait.ms"),
     **_as(Client.CONSUMER, _yes, "check.crcs"),
     **_as(Client.CONSUMER, str.strip, "client.rack"),
     # Properties that only a consumer group needs, or that a reader sets itself.
