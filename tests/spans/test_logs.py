@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from opentelemetry._logs import SeverityNumber
-from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk._logs import LoggerProvider, ReadableLogRecord
+from opentelemetry.sdk._logs.export import (
+    BatchLogRecordProcessor,
+    InMemoryLogRecordExporter,
+    LogRecordExportResult,
+    SimpleLogRecordProcessor,
+)
 from opentelemetry.sdk.trace import TracerProvider
 
 from eosfw.ids import ConnectorTaskId
@@ -121,6 +126,27 @@ def test_what_opentelemetry_logs_of_itself_does_not_come_back(
     SpanLogHandler(provider).handle(logging.makeLogRecord({"name": "opentelemetry.sdk", "msg": "x"}))
 
     assert not exporter.get_finished_logs()
+
+
+class TalkativeExporter(InMemoryLogRecordExporter):
+    """Exports with a library that logs each request, as HTTP clients do."""
+
+    def export(self, batch: Sequence[ReadableLogRecord]) -> LogRecordExportResult:
+        if len(self.get_finished_logs()) < 10:
+            logging.getLogger("tests.spans").warning("POST /v1/logs 200")
+        return super().export(batch)
+
+
+def test_what_is_logged_by_an_export_is_not_exported(logger: logging.Logger, provider: LoggerProvider) -> None:
+    """MET-04: each export would lead to another one, for ever."""
+    exporter = TalkativeExporter()
+    provider.add_log_record_processor(BatchLogRecordProcessor(exporter, schedule_delay_millis=3_600_000))
+
+    logger.warning("of a task")
+    for _ in range(3):
+        provider.force_flush()
+
+    assert [found.log_record.body for found in exporter.get_finished_logs()] == ["of a task"]
 
 
 def test_the_handler_is_installed_once_and_only_beside_no_other(

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from opentelemetry._logs import Logger, LoggerProvider, SeverityNumber, get_logger_provider
-from opentelemetry.context import Context
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context, get_value
 from opentelemetry.trace import Span, StatusCode, set_span_in_context
 
 from eosfw.observe import current_logging_context
@@ -35,8 +35,8 @@ class SpanLogHandler(logging.Handler):
         self._loggers: dict[str, Logger] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass a record on; those of OpenTelemetry itself would come back for ever."""
-        if record.name.partition(".")[0] == _OWN:
+        """Pass a record on; those of OpenTelemetry itself, and of what it exports with, would come back for ever."""
+        if record.name.partition(".")[0] == _OWN or get_value(_SUPPRESS_INSTRUMENTATION_KEY):
             return
         try:
             self._emit(record)
