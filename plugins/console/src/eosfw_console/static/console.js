@@ -20,8 +20,11 @@ async function show(regions) {
   }
 }
 
+const AGAIN = 5000;
+let source;
+
 function follow() {
-  const source = new EventSource(`/ui/live${location.pathname.slice("/ui".length)}${location.search}`);
+  source = new EventSource(`/ui/live${location.pathname.slice("/ui".length)}${location.search}`);
   source.onopen = () => { live.textContent = "live"; live.dataset.state = "on"; };
   source.onmessage = (event) => {
     const regions = JSON.parse(event.data);
@@ -29,9 +32,20 @@ function follow() {
     live.dataset.state = regions.problem ? "off" : "on";
     show(regions);
   };
-  source.onerror = () => { live.textContent = "not live: the worker does not answer"; live.dataset.state = "off"; };
-  // A page that nobody looks at asks for nothing.
-  document.addEventListener("visibilitychange", () => { source.close(); if (!document.hidden) follow(); }, { once: true });
+  source.onerror = () => {
+    live.textContent = "not live: the worker does not answer";
+    live.dataset.state = "off";
+    // Browsers try again by themselves, but not after an answer, such as that of a worker that starts, or of a proxy.
+    if (source.readyState === EventSource.CLOSED) setTimeout(followAgain, AGAIN);
+  };
 }
 
-if (document.querySelector(".region") !== null && !document.hidden) follow();
+function followAgain() {
+  if (source.readyState === EventSource.CLOSED && !document.hidden) follow();
+}
+
+if (document.querySelector(".region") !== null) {
+  if (!document.hidden) follow();
+  // A page that nobody looks at asks for nothing.
+  document.addEventListener("visibilitychange", () => { source?.close(); if (!document.hidden) follow(); });
+}
