@@ -96,6 +96,19 @@ def test_an_error_inside_a_system_error_is_found() -> None:
     assert kafka_error_of(SystemError("something else")) is None
 
 
+@pytest.mark.parametrize(
+    ("table", "code", "remedy"),
+    [
+        (ADMIN, codes.TRANSPORT, "is bootstrap.servers right"),
+        (SEND, KafkaError.MSG_SIZE_TOO_LARGE, "raise max.request.size"),
+        (ABORT, KafkaError.INVALID_TXN_STATE, "close this producer and make another"),
+    ],
+)
+def test_an_error_says_what_to_do_where_librdkafka_does_not(table: ErrorTable, code: int, remedy: str) -> None:
+    """A record that librdkafka refuses is one of the broker to it, and its own slip a state of the producer."""
+    assert remedy in str(eosfw_error(KafkaError(code), table, "call"))
+
+
 def test_no_exception_of_the_library_leaves_a_call() -> None:
     """Protocols: the text says what was tried."""
     with pytest.raises(ProducerFencedError, match="commit of x: why"), translated_errors(COMMIT, "commit of x"):

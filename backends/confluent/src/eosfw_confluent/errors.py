@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from confluent_kafka import KafkaError, KafkaException
@@ -18,8 +18,10 @@ from eosfw.errors import (
     FatalError,
     IllegalStateError,
     IndefiniteOutcomeError,
+    InvalidTxnStateError,
     Problem,
     ProducerFencedError,
+    RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
 from eosfw.kafka_codes import Code
@@ -83,6 +85,14 @@ ADMIN = shared.ADMIN.extended(
         codes.NO_ENTRY: UnknownTopicOrPartitionError,
     },
 )
+_HINTS: Mapping[type[EosfwError], str] = {
+    ClusterUnavailableError: "is the cluster running, is bootstrap.servers right?",
+    RecordTooLargeError: "make the record smaller, or raise max.request.size here and max.message.bytes of the topic",
+    # librdkafka#4849: it also ends what the coordinator has refused to begin.
+    InvalidTxnStateError: "the coordinator knows of no open transaction, as where a topic was deleted before its first "
+    "record was added: close this producer and make another",
+}
+"""What a user can do about errors whose texts do not tell."""
 GROUP = shared.GROUP.extended(shared.MISSING, _MISSING, _UNREACHABLE)
 """A missing topic is not looked for again: librdkafka has done so before it tells."""
 
@@ -105,9 +115,7 @@ def eosfw_error(error: KafkaError, table: ErrorTable, what: str) -> EosfwError:
     found, text = error_class(error, table), f"{what}: {error.str()} ({error.name()})"
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, error.str()))
-    if found is ClusterUnavailableError:
-        text = f"{text}; is the cluster running, is bootstrap.servers right?"
-    return found(text)
+    return found(f"{text}; {_HINTS[found]}" if found in _HINTS else text)
 
 
 def kafka_error_of(error: BaseException) -> KafkaError | None:
