@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -13,7 +14,7 @@ from confluent_kafka import Producer
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IllegalStateError, ProducerFencedError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel
+from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import ProducerBatch
 from eosfw.registry import load_plugins
 from eosfw_memory.cluster import EmbeddedCluster
@@ -58,18 +59,26 @@ def test_closing_a_producer_right_after_a_send_does_not_crash(threads: str) -> N
     assert (run.returncode, run.stdout, run.stderr) == (0, "outlived them all\n", "")
 
 
-def test_a_call_of_an_admin_client_that_is_closed_ends() -> None:
+@pytest.mark.parametrize(
+    ("request_", "call"),
+    [
+        ("ListOffsets", lambda admin: admin.end_offsets([TopicPartition("t", 0)], IsolationLevel.READ_COMMITTED)),
+        ("Metadata", lambda admin: admin.partitions()),
+    ],
+)
+def test_a_call_of_an_admin_client_that_is_closed_ends(request_: str, call: Callable[[Admin], object]) -> None:
     """OFF-11: librdkafka answers nothing any more, and the call would wait as long as an answer may take."""
     runtime, ends = ThreadRuntime(), list[Exception]()
     with closing(EmbeddedCluster.start({}, runtime)) as cluster:
         cluster.broker.topics.create("t", 1, {})
         backend = load_plugins().backend("confluent").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
         admin = backend.admin()
-        unanswered = cluster.faults.add(Delay("ListOffsets", seconds=600.0))
+        assert admin.partitions() == {"t": 1}
+        unanswered = cluster.faults.add(Delay(request_, seconds=600.0))
 
         def look() -> None:
             try:
-                admin.end_offsets([TopicPartition("t", 0)], IsolationLevel.READ_COMMITTED)
+                call(admin)
             except IllegalStateError as why:
                 ends.append(why)
 

@@ -290,7 +290,7 @@ class ConfluentAdmin:
     def _metadata(self, what: str) -> ClusterMetadata:
         try:
             self._calls.learn_brokers(what)
-            return self._calls.call(lambda client, timeout: client.list_topics(timeout=timeout), what)
+            return self._calls.metadata(what)
         except ClusterUnavailableError as why:
             raise with_refusal(why, self.authentication) from why.__cause__
 

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError
 from eosfw.retry_timer import RetryTimer
 from eosfw.security import FirstAuthentication
 from eosfw_confluent.coordinator_client import Answer, CoordinatorClient
+from eosfw_confluent.deadline_call import DeadlineCall
 from eosfw_confluent.errors import ADMIN, translated_errors
 from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.producer_takeover import MakeProducer
@@ -89,10 +90,7 @@ class AdminCalls:
             except TimeoutError:
                 self.open()  # a handle that close() has destroyed answers nothing any more
             if left <= 0:
-                raise ClusterUnavailableError(
-                    f"{self.describe(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}; "
-                    "is the cluster running, is bootstrap.servers right?"
-                )
+                raise self._unanswered(what)
 
     def outcome(self, future: Answer[T], what: str, seconds: float | None = None) -> T | EosfwError:
         """Wait for an answer; return it, or its error."""
@@ -110,6 +108,25 @@ class AdminCalls:
         if not self._knows_brokers:
             self.result(self.call(lambda client, wait: client.describe_cluster(request_timeout=wait), what), what)
             self._knows_brokers = True
+
+    def metadata(self, what: str) -> ClusterMetadata:
+        """The brokers and all topics.
+
+        On a thread of its own: librdkafka's call ends neither by close() nor by Ctrl-C, and may wait as long as any.
+        """
+        deadline = self._runtime.now() + self._settings.timeout + _MARGIN
+        found: list[ClusterMetadata] = []
+
+        def left() -> float | None:
+            self.open()
+            return min(_LONGEST_WAIT, deadline - self._runtime.now()) if self._runtime.now() < deadline else None
+
+        def ask() -> None:
+            found.append(self.call(lambda client, timeout: client.list_topics(timeout=timeout), what))
+
+        if not DeadlineCall(self._runtime, "eosfw-metadata").run(ask, left):
+            raise self._unanswered(what)
+        return found[0]
 
     def coordinator_outcomes(
         self, call: Callable[[AdminClient, float], Mapping[str, Answer[T]]], what: str, seconds: float
@@ -159,3 +176,9 @@ class AdminCalls:
         # After FENCED_LEADER_EPOCH librdkafka repeats the old epoch until its metadata is refreshed.
         with suppress(KafkaException):  # the next call raises the error
             self.open().list_topics(timeout=max(LEADER_POLL, deadline - self._runtime.now()))
+
+    def _unanswered(self, what: str) -> EosfwError:
+        return ClusterUnavailableError(
+            f"{self.describe(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}; "
+            "is the cluster running, is bootstrap.servers right?"
+        )
