@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from eosfw.errors import IllegalStateError
+from contextlib import suppress
+
+import pytest
+
+from eosfw.errors import AbortableError, IllegalStateError
 from eosfw.records import ProducerBatch, ProducerRecord
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
@@ -43,6 +47,26 @@ def test_of_two_threads_that_end_a_transaction_one_succeeds(lab: BackendHarness)
     lab.together(end, end)
 
     assert len(refused) == 1
+    assert lab.values(topic) == [b"kept"]
+
+
+@pytest.mark.parametrize("name", ["no/topic", "..", ""])
+def test_a_record_for_a_topic_that_cannot_exist_keeps_its_transaction_from_committing(
+    lab: BackendHarness, name: str
+) -> None:
+    """PRD-06: whether the send or the commit says so; the producer goes on with the next transaction."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"lost")
+
+    with suppress(AbortableError):
+        producer.send_batch(ProducerBatch(name, [b"v"]))
+
+    with pytest.raises(AbortableError):
+        producer.commit_transaction(WAIT)
+    producer.abort_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
     assert lab.values(topic) == [b"kept"]
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 
 from eosfw.concurrency import FairLock
-from eosfw.errors import AbortableError, EosfwError, IllegalStateError, RetriableError
+from eosfw.errors import AbortableError, ConfigError, EosfwError, IllegalStateError, RetriableError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
@@ -305,5 +305,10 @@ class _Failing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, ConfigError):
+            # Of a topic that cannot exist: its record is missing in the transaction, which must not commit.
+            failed = AbortableError(str(error))
+            self._progress.fail(failed)
+            raise failed from error
         if isinstance(error, EosfwError) and not isinstance(error, RetriableError):
             self._progress.fail(error)
