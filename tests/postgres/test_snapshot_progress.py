@@ -54,6 +54,7 @@ def test_the_offset_of_a_snapshot_has_room_for_many_tables():
     assert progress.keys == {}
     assert len(progress.text()) < 2**18
     assert SnapshotProgress.of(progress.text()) == progress
+    assert progress.text() is progress.text()  # made once for all changes that follow
 
 
 def test_an_offset_that_was_not_written_by_a_snapshot_is_refused():

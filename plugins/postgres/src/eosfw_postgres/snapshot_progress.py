@@ -190,6 +190,10 @@ class SnapshotProgress:
 
     def text(self) -> str:
         """As a text of JSON, packed if it is long, for the source offset."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:  # each change that is behind a snapshot has it in its offset
         return _packed(self._json())
 
     def texts_at(self, relation: Relation, keys: Sequence[Key]) -> Iterator[str]:
