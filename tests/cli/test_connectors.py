@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 
@@ -110,6 +111,17 @@ def test_create_with_replace_puts_the_properties(command, worker, tmp_path) -> N
 
     assert command("connectors", "create", str(file), "--replace").end() == 0
     assert worker.asked == [("PUT /connectors/orders/config", {"name": "orders", "connector.class": "file"})]
+
+
+def test_stdin_may_begin_with_a_byte_order_mark_as_a_file_may(command, worker, tmp_path, monkeypatch) -> None:
+    """PowerShell writes one into files and pipes."""
+    worker.answers["POST /connectors"] = 201, {"name": "orders"}
+    text = "\ufeff" + json.dumps({"name": "orders", "config": {"connector.class": "file"}})
+    (tmp_path / "orders.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+    ended = [command("connectors", "create", file) for file in (tmp_path / "orders.json", "-")]
+    assert [(run.end(), run.err()) for run in ended] == [(0, ""), (0, "")]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def read_offsets(file: str) -> Sequence[Offset]:
 
 def _object(file: str) -> Mapping[str, Any]:
     try:
-        text = sys.stdin.read() if file == "-" else read_text(Path(file))
+        text = sys.stdin.read().removeprefix("\ufeff") if file == "-" else read_text(Path(file))
         read = json.loads(text)
     except OSError as why:
         raise ConfigError(Problem(file, f"it cannot be read: {why.strerror}")) from None
