@@ -208,6 +208,20 @@ def test_a_run_that_does_not_end_leaves_no_good_page(pytester):
     assert [one["outcome"] for one in data["tests"]] == ["passed"]
 
 
+def test_a_run_that_a_test_ends_early_shows_nothing(pytester):
+    """CRT-02: whatever exit code it asks for."""
+    stop = """
+    def test_it_is_enough():
+        pytest.exit("enough for today", returncode=0)
+
+    def test_nobody_gets_here(): raise AssertionError
+    """
+    result, _, data = certified(pytester, GOOD + dedent(stop))
+
+    assert result.ret == 0
+    assert (data["verdict"], data["why"]) == ("nothing shown", "Nothing can be said: the run was interrupted.")
+
+
 def test_a_module_that_cannot_be_imported_fails_the_certificate(pytester):
     """CRT-02: its tests are unknown."""
     result, _, data = certified(pytester, "import no_such_module")

@@ -77,6 +77,7 @@ class CertificateWriter:
         self._outcome = RunOutcome(unfinished=_OPEN)
         self._evidence: dict[str, Evidence] = {}
         self._deselected_by_workers = 0
+        self._interrupted = False
         self.certificate: Certificate | None = None
 
     def pytest_sessionstart(self) -> None:
@@ -105,13 +106,17 @@ class CertificateWriter:
         output = getattr(node, "workeroutput", None) or {}
         self._deselected_by_workers = max(self._deselected_by_workers, output.get(_DESELECTED, 0))
 
+    def pytest_keyboard_interrupt(self) -> None:
+        """Note that the run ends here; `pytest.exit`, which comes here as well, may give any exit status."""
+        self._interrupted = True
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the page."""
         recorder = session.config.pluginmanager.get_plugin(EvidenceRecorder.__name__)
         own = recorder.deselected if isinstance(recorder, EvidenceRecorder) else 0
         self._outcome.deselected = max(own, self._deselected_by_workers)
-        self._outcome.unfinished = _end(exitstatus)
+        self._outcome.unfinished = _end(pytest.ExitCode.INTERRUPTED if self._interrupted else exitstatus)
         if exitstatus == pytest.ExitCode.TESTS_FAILED and not self._failed():
             self._outcome.errors.append(("pytest", "it says that a test failed, though none did"))
         if session.shouldstop and not self._outcome.unfinished:
