@@ -99,7 +99,9 @@ def test_a_record_for_its_own_offsets_topic_is_named(eos: EosHarness, monkeypatc
 
 
 def test_a_start_by_the_topic_that_does_not_go_first_is_named(eos: EosHarness, orders, tmp_path, monkeypatch) -> None:
-    run = eos.run("file", orders)
+    run = eos.create_run("file", orders)
+    run.group.put(run.name, run.properties)
+    run.group.until_drained()
     monkeypatch.setattr(CombinedOffsets, "offsets", lambda found: {**found.own, **found.worker})
     for copies in ("before_commit", "after_commit"):
         monkeypatch.setattr(ConnectorOffsetBackingStore, copies, lambda *_: None)
@@ -133,7 +135,9 @@ class Overwhelmed:
 
 
 def test_a_task_that_failed_for_good_by_a_fencing_that_timed_out_is_named(eos: EosHarness, monkeypatch) -> None:
-    run = eos.run(CounterConnector)
+    run = eos.create_run(CounterConnector)
+    run.group.put(run.name, run.properties)
+    run.group.until_drained()
     monkeypatch.setattr("eosfw.runtime.tasks.startup.may_pass", lambda _: False)
     eos.use(fencer=Overwhelmed)
     run.group.put(run.name, {**run.properties, "batch": "7"})

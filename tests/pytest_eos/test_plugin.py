@@ -143,6 +143,16 @@ def test_a_zombie_that_could_never_rise_is_refused(mark, message):
         zombie_specs(mark.mark, "here")
 
 
+def test_a_connector_for_a_run_that_is_over_is_refused(eos):
+    """Bad input: a worker that was stopped starts no task, so the test would wait for it in vain."""
+    run = eos.run(counter.CounterConnector, {"until": "2"})
+
+    with pytest.raises(
+        pytest.UsageError, match=r"this run is over, .* put connector counter to a run of eos.create_run"
+    ):
+        run.group.put(run.name, run.properties)
+
+
 def test_another_plugins_similar_marker_is_left_alone(pytester):
     """It is registered, so it is no typo."""
     pytester.makeini("[pytest]\nmarkers = eos_of_ours: slow ones\n")

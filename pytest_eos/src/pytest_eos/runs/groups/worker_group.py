@@ -113,6 +113,11 @@ class WorkerGroup:
 
     def put(self, name: str, properties: Mapping[str, object]) -> int:
         """Put a connector, which replaces the tasks of its previous generation; return the new generation."""
+        if self.stopped:
+            over = "this run is over, so its worker starts no task"
+            raise pytest.UsageError(
+                f"{over}: put connector {name} to a run of eos.create_run, and stop that at the end"
+            )
         texts = as_texts(properties)
         self._start()
         self.connectors[name] = texts
