@@ -35,11 +35,11 @@ class TestSecrets(contracts.ConfigProviderContract):
 def test_a_connector_gets_its_values_from_the_program(eos, command, tmp_path):
     (tmp_path / VALUES["file"]).write_text("one\ntwo\n")
     given = {"secrets.class": "command", "secrets.param.command": command}
-    names = {f"config_providers_{name.replace('.', '_')}": text for name, text in given.items()}
-    worker = eos.worker(config_providers="secrets", **names)
+    secrets = {f"config_providers_{name.replace('.', '_')}": text for name, text in given.items()}
+    secrets["config_providers"] = "secrets"
 
-    run = eos.run("file", {"file": f"{tmp_path}/${{secrets:team/db:file}}"}, worker=worker)
+    run = eos.run("file", {"file": f"{tmp_path}/${{secrets:team/db:file}}"}, worker=eos.worker(**secrets))
 
     assert run.values() == [b"one", b"two"]
     with pytest.raises(ConfigError, match=r"file: config provider 'secrets': its program ended with exit code 1"):
-        eos.run("file", {"file": f"{tmp_path}/${{secrets:team/db:none}}"}, worker=worker)
+        eos.run("file", {"file": f"{tmp_path}/${{secrets:team/db:none}}"}, worker=eos.worker(**secrets))

@@ -114,9 +114,9 @@ class WorkerGroup:
     def put(self, name: str, properties: Mapping[str, object]) -> int:
         """Put a connector, which replaces the tasks of its previous generation; return the new generation."""
         if self.stopped:
-            over = "this run is over, so its worker starts no task"
             raise pytest.UsageError(
-                f"{over}: put connector {name} to a run of eos.create_run, and stop that at the end"
+                f"the worker stopped with the last run, so it starts no task of connector {name}: use another worker, "
+                f"or put each connector to a run of eos.create_run, and stop the group at the end"
             )
         texts = as_texts(properties)
         self._start()
