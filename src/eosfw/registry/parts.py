@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from eosfw.config.parts import (
 )
 from eosfw.errors import ConfigError, PluginError, Problem, with_class
 from eosfw.protocols import Backend, Fencer, IsolationReader, MetricsReporter, OffsetStore, RestExtension
+from eosfw.registry.check_failures import log_failure
 from eosfw.registry.lookup import Plugins
 
 __all__ = [
@@ -109,20 +109,14 @@ def problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
     except PluginError as error:
         return [Problem("", f"{property_}: {error}")]
     except (Exception, SystemExit) as error:  # noqa: BLE001 a plugin may raise anything, and that is a validation error
-        _log_failure("a part failed while its properties were checked", error)
+        log_failure(logger, "a part failed while its properties were checked", error)
         return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
     try:
         if isinstance(made, Closeable):
             made.close()
     except Exception as error:  # noqa: BLE001 it was made for the check alone
-        _log_failure(f"closing {type(made).__name__} failed", error)
+        log_failure(logger, f"closing {type(made).__name__} failed", error)
     return []
-
-
-def _log_failure(what: str, error: BaseException) -> None:
-    # Without its text, which may show what a config provider gave: nobody knows these secrets yet.
-    trace = "".join(traceback.format_tb(error.__traceback__))
-    logger.error("%s: %s\n%s", what, type(error).__name__, trace)
 
 
 def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
+from eosfw.registry.check_failures import log_failure
 from eosfw.registry.config_transformer import (
     TransformedProperties,
     installed_provider_problems,
@@ -238,7 +238,5 @@ def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str 
     try:
         return question(), None
     except (Exception, SystemExit) as error:  # noqa: BLE001 CFG-04: an exception of a connector is a validation error
-        # Without the text of the error, which may show what a config provider gave.
-        trace = "".join(traceback.format_tb(error.__traceback__))
-        logger.error("a connector failed while its properties were checked: %s\n%s", type(error).__name__, trace)  # noqa: TRY400 as above
+        log_failure(logger, "a connector failed while its properties were checked", error)
         return None, str(error) or f"{type(error).__name__}, see the log"
