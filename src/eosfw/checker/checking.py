@@ -22,7 +22,7 @@ from eosfw.checker import (
     transaction_checks,
 )
 from eosfw.checker.anomaly import Anomaly, Check
-from eosfw.checker.facts import Facts
+from eosfw.checker.facts import Decision, Facts
 from eosfw.checker.operation import Operation
 from eosfw.garbage_collection import collection_paused
 
@@ -81,7 +81,7 @@ def check_history(history: Iterable[Operation], faults: Collection[str] = ()) ->
 def _checked(facts: Facts, faults: Collection[str]) -> CheckedHistory:
     looked_for = [check for check in ALL_CHECKS if all(map(facts.has, check.needs))]
     names = {name for check in looked_for for name in check.names}
-    committed = sum(map(facts.is_committed, facts.transactions.values()))
+    committed = sum(facts.outcome(each) is Decision.COMMITTED for each in facts.transactions.values())
     return CheckedHistory(
         anomalies=tuple(found for check in looked_for for found in check.run(facts)),
         gaps=tuple(_gaps(facts, committed, faults)),

@@ -112,7 +112,7 @@ def dirty_starts(facts: Facts) -> Iterator[Anomaly]:
     aborted: dict[tuple[str, int], tuple[Operation, Transaction]] = {}
     for transaction in facts.transactions.values():
         for offset in _placed(transaction.offsets):
-            if _is_aborted(facts, transaction):
+            if facts.outcome(transaction) is Decision.ABORTED:
                 aborted[offset.src_part, offset.src_off] = offset, transaction
             else:
                 committed.add((offset.src_part, offset.src_off))
@@ -121,14 +121,6 @@ def dirty_starts(facts: Facts) -> Iterator[Anomaly]:
         if found is not None and (read.src_part, read.src_off) not in committed:
             what = f"{read.proc} goes on after record {read.src_off} of {read.src_part}: that offset was not committed"
             yield anomaly("dirty-start", what, [found[0], *found[1].ends, read])
-
-
-def _is_aborted(facts: Facts, transaction: Transaction) -> bool:
-    """Whether nothing of it was committed, by the log where the answer to its commit was lost."""
-    if transaction.decision is not Decision.UNKNOWN:
-        return transaction.decision is Decision.ABORTED
-    stored = [entry for send in transaction.sends for entry in facts.stored_at(send)]
-    return bool(stored) and not any(entry.visible for entry in stored)
 
 
 def offset_regressions(facts: Facts) -> Iterator[Anomaly]:

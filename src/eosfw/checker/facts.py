@@ -112,11 +112,14 @@ class Facts:
         send = self.send_of(value)
         return [] if send is None else [send, *self.transactions[send.writer].ends]
 
-    def is_committed(self, transaction: Transaction) -> bool:
-        """Whether its producer heard so, or the log shows a record of it where the answer to the commit was lost."""
+    def outcome(self, transaction: Transaction) -> Decision:
+        """What its producer knows, or what the log shows of it where the answer to the commit was lost."""
         if transaction.decision is not Decision.UNKNOWN:
-            return transaction.decision is Decision.COMMITTED
-        return any(entry.visible for send in transaction.sends for entry in self.stored_at(send))
+            return transaction.decision
+        shown = [entry.visible for send in transaction.sends for entry in self.stored_at(send)]
+        if not shown:
+            return Decision.UNKNOWN
+        return Decision.COMMITTED if any(shown) else Decision.ABORTED
 
     def decided(self, decision: Decision) -> Iterator[Transaction]:
         """The transactions with this decision."""
