@@ -92,14 +92,16 @@ def find_data_losses(
 
 def same_topic(old: str | None, new: str | None) -> bool | None:
     """Whether two ids are of one topic; None if nobody can tell."""
-    if old is None or new is None or _ZERO in (old, new):
-        return None
-    return url_safe(old) == url_safe(new)
+    one, other = known_id(old), known_id(new)
+    return None if one is None or other is None else one == other
 
 
-def url_safe(topic_id: str) -> str:
-    """An id in the base64 of Kafka's tools; tokens and offsets that were written with librdkafka's have another one."""
-    return topic_id.translate(_URL_SAFE)
+def known_id(topic_id: str | None) -> str | None:
+    """An id in the base64 of Kafka's tools; None for a topic whose id nobody knows.
+
+    Tokens and offsets that were written with librdkafka's ids have another base64.
+    """
+    return None if topic_id in (None, _ZERO) else topic_id.translate(_URL_SAFE)
 
 
 def _loss(partition: TopicPartition, position: int, log: OffsetRange | None, *, same: bool | None) -> DataLoss | None:

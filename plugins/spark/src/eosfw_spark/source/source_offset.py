@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import TopicPartition
-from eosfw_spark.source.data_loss import TopicIds, same_topic, url_safe
+from eosfw_spark.source.data_loss import TopicIds, known_id
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.offset_ranges import Ranges
 from eosfw_spark.source.options import ReadOptions
@@ -29,7 +29,6 @@ GONE: Final = "gone partitions"
 _GONE_KEPT: Final = 1000
 """How many of them an offset has, where topics come and go; those that were missing first are left out."""
 REMEDY: Final = "give this query a checkpointLocation of its own"
-_NOTHING_GONE: Final[Mapping[str, int]] = {}
 
 
 def from_offsets(offsets: Offsets) -> dict[str, Any]:
@@ -110,8 +109,8 @@ def _gone(given: Mapping[str, Any]) -> Mapping[str, int]:
 
 def _gone_key(partition: TopicPartition, ids: TopicIds) -> str | None:
     """None if nobody can tell one topic of a name from another one."""
-    topic_id = ids.get(partition.topic)
-    return f"{url_safe(topic_id)}-{partition.partition}" if topic_id and same_topic(topic_id, topic_id) else None
+    topic_id = known_id(ids.get(partition.topic))
+    return None if topic_id is None else f"{topic_id}-{partition.partition}"
 
 
 def planned_end(
@@ -119,7 +118,7 @@ def planned_end(
     ids: TopicIds,
     *,
     resumed: Offsets,
-    gone: Mapping[str, int] = _NOTHING_GONE,
+    gone: Mapping[str, int],
     initial: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The end of a batch, with what reading it again and going on behind it need."""
