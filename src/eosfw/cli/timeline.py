@@ -45,6 +45,7 @@ def command(
     The picture is an SVG file without references, which every browser shows.
     """
     from eosfw.checker import read_history
+    from eosfw.config.named_file import unreadable
     from eosfw.observe.timeline.sequence import sequence_svg
 
     if output is not None and output.suffix != ".svg":
@@ -55,7 +56,7 @@ def command(
     try:
         operations = read_history(history)
     except OSError as why:
-        raise ConfigError(Problem(str(history), f"cannot be read: {why.strerror or why}")) from None
+        raise ConfigError(Problem(str(history), unreadable(why))) from None
     output = history.with_suffix(".svg") if output is None else output
     if wanted is None:
         found = _chosen(history, operations, anomaly)

@@ -29,11 +29,12 @@ def command(
     Exit code 1 if there is an anomaly, or if the history shows nothing because it is cut off or lacks a fault.
     """
     from eosfw.checker import Judgement, check_history, read_history, report_lines
+    from eosfw.config.named_file import unreadable
 
     try:
         operations = read_history(history)
     except OSError as why:
-        raise ConfigError(Problem(str(history), f"cannot be read: {why.strerror or why}")) from None
+        raise ConfigError(Problem(str(history), unreadable(why))) from None
     checked = check_history(operations, fault or ())
     with reserved_stdout() as write:
         write(json.dumps(_as_json(checked)) if json_ else "\n".join(report_lines(checked)))
