@@ -122,7 +122,7 @@ def test_times_that_java_takes_together_are_taken(properties: dict[str, str], tr
         (lambda backend: backend.group_consumer("g", "t", client_id="c"), "fetch.max.wait.ms"),
     ],
 )
-def test_a_value_that_is_refused_is_told_with_the_name_that_the_user_wrote(
+def test_an_error_about_a_refused_value_names_the_property_as_the_user_wrote_it(
     make: Callable[[ConfluentBackend], object], name: str
 ) -> None:
     """CFG-07: for librdkafka linger.ms is queue.buffering.max.ms."""

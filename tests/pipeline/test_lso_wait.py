@@ -13,11 +13,20 @@ from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline import LocalRun, Pipeline, RunControl
 from eosfw.pipeline.lso_wait import committed_ranges
-from eosfw.protocols import NewTopic
+from eosfw.protocols import NewTopic, TransactionalProducer
 from eosfw.records import ProducerRecord
 from eosfw.registry import Plugins
 
 Make = Callable[..., Pipeline]
+
+
+def with_open_transaction(local: LocalRun, transactional_id: str, topic: str) -> TransactionalProducer:
+    writer = local.backend.producer(transactional_id, transaction_timeout=60.0)
+    writer.init_transactions(10)
+    writer.begin_transaction()
+    writer.send(ProducerRecord(topic, b"open"))
+    writer.flush(10)
+    return writer
 
 
 def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugins) -> None:
@@ -27,11 +36,7 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
     with LocalRun(flow, plugins, runtime) as local:
         admin = local.backend.admin()
         admin.create_topics([NewTopic("held")])
-        writer = local.backend.producer("somebody-else-0", transaction_timeout=60.0)
-        writer.init_transactions(10)
-        writer.begin_transaction()
-        writer.send(ProducerRecord("held", b"open"))
-        writer.flush(10)
+        writer = with_open_transaction(local, "somebody-else-0", "held")
 
         with pytest.raises(ReadStalledError) as reported:
             committed_ranges(local, ["held"], RunControl(runtime), timeout=0.5)
@@ -50,11 +55,7 @@ def test_of_several_open_transactions_the_one_that_began_first_is_named(pipeline
         admin = opened.enter_context(closing(local.backend.admin()))
         admin.create_topics([NewTopic("held")])
         for name in ("in-the-way", "later"):
-            writer = opened.enter_context(closing(local.backend.producer(name, transaction_timeout=60.0)))
-            writer.init_transactions(10)
-            writer.begin_transaction()
-            writer.send(ProducerRecord("held", b"open"))
-            writer.flush(10)
+            opened.enter_context(closing(with_open_transaction(local, name, "held")))
 
         with pytest.raises(ReadStalledError) as reported:
             committed_ranges(local, ["held"], RunControl(runtime), timeout=0.5)
@@ -69,11 +70,7 @@ def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plug
         topic = pipeline().connectors["c"]["topic"]
         admin = local.backend.admin()
         admin.create_topics([NewTopic(topic)])
-        writer = local.backend.producer(f"{topic}-writer")
-        writer.init_transactions(10)
-        writer.begin_transaction()
-        writer.send(ProducerRecord(topic, b"open"))
-        writer.flush(10)
+        writer = with_open_transaction(local, f"{topic}-writer", topic)
         control = RunControl(runtime)
 
         def end() -> None:

@@ -237,7 +237,7 @@ def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> No
     assert plan(subscribe=topic) == {one: OffsetRange(2, 4)}, "earliest is what there is"
 
 
-def test_a_topic_created_again_after_a_plan_of_given_offsets_is_told_by_its_id(history: Any) -> None:
+def test_a_topic_created_again_after_a_plan_of_given_offsets_is_noticed_by_its_id(history: Any) -> None:
     """A step gives all offsets; the new topic has as many records as the old one, or more."""
     topic = history.topic()
     history.commit(topic, [b"a", b"b"])
