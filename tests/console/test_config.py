@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.concurrency import ThreadRuntime
+from clocks import StoppedClock
 from eosfw.errors import ConfigError, Problem
 from eosfw_console.config_changes import config_patch, patched, wanted_config
 from eosfw_console.pending_changes import MAX_AGE, MOST, PendingChange, PendingChanges
@@ -236,15 +236,8 @@ def test_names_and_values_of_others_stay_text(browser, herder, name):
     assert herder.patches == [{name: None, "file": name + name}]
 
 
-class _Runtime(ThreadRuntime):
-    time = 0.0
-
-    def now(self) -> float:
-        return self.time
-
-
 def test_what_is_kept_is_bounded_in_number_and_time():
-    runtime = _Runtime()
+    runtime = StoppedClock()
     kept = PendingChanges(runtime)
     keys = [kept.add(PendingChange("c", {}, {"n": str(n)})) for n in range(MOST + 1)]
 
@@ -252,7 +245,7 @@ def test_what_is_kept_is_bounded_in_number_and_time():
     assert kept.find(keys[0], "c") is None
     assert kept.find(keys[-1], "other") is None
     assert kept.find(keys[1], "c") == PendingChange("c", {}, {"n": "1"})
-    runtime.time = MAX_AGE
+    runtime.at = MAX_AGE
     assert kept.find(keys[-1], "c") is None
 
 

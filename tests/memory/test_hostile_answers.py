@@ -19,6 +19,7 @@ from kio.serial import entity_writer
 
 from broker.protocol.raw_batches import patched
 from broker.protocol.test_every_version import filled
+from clocks import AdvancedClock
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -47,15 +48,6 @@ _KIND = struct.Struct(">hh")
 MEGABYTE = 1 << 20
 PATIENT = 10.0
 """Seconds, where a busy machine must not be what ends a call."""
-
-
-class Ahead(ThreadRuntime):
-    """A clock that is put forward, so that what waits for it goes on at once."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
 
 
 Twist = Callable[[bytes, int, int], bytes]
@@ -276,7 +268,7 @@ SILENT: dict[str, tuple[Api, ProducerCall]] = {
 @pytest.mark.parametrize(("api", "call"), SILENT.values(), ids=SILENT)
 def test_an_empty_response_is_an_error(reached, api, call):
     """Silence would pass for success: a partition never added, offsets never committed; or for a question to repeat."""
-    kinds, clock = [], Ahead()
+    kinds, clock = [], AdvancedClock()
 
     def silent(frame: bytes, key: int, version: int) -> bytes:
         kinds.append(key)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
+from clocks import StoppedClock
 from eosfw.errors import DamagedDataError
 from eosfw.observe import History, Lane, Outcome, event_from_json
 from eosfw.state.steps import StepEvent, TaskStep
@@ -14,15 +14,8 @@ from eosfw.state.steps import StepEvent, TaskStep
 from .event_histories import CONNECTOR, event, new_generation, startup, transaction
 
 
-class StoppedClock(ThreadRuntime):
-    """A clock that always reads 10."""
-
-    def now(self) -> float:
-        return 10.0
-
-
 def history_of(*parts: Iterable[StepEvent], keep: int | None = None) -> History:
-    history = History(StoppedClock(), keep=keep)
+    history = History(StoppedClock(10.0), keep=keep)
     for part in parts:
         for each in part:
             history.observe(each)

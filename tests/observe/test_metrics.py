@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.concurrency import ThreadRuntime
+from clocks import StoppedClock
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Metrics, StepEvent, TaskStep
 
@@ -17,17 +17,6 @@ TASK = ConnectorTaskId("orders", 0)
 
 def step(step: TaskStep, at: float = 0.0, generation: int = 0, **detail: Any) -> StepEvent:
     return StepEvent(step, at, at, "orders", TASK, generation, "group-orders-0", None, detail)
-
-
-class StoppedClock(ThreadRuntime):
-    """A runtime whose monotonic clock stands still."""
-
-    def __init__(self, at: float) -> None:
-        super().__init__()
-        self.at = at
-
-    def now(self) -> float:
-        return self.at
 
 
 def values(*events: StepEvent, now: float = 0.0) -> dict[str, float]:

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 
 import pytest
 
+from clocks import StoppedClock
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import Options, RunControl, SilentReporter, Verification, run
 from eosfw.pipeline.definition.connectivity import Address
@@ -27,19 +28,6 @@ def hurried(monkeypatch) -> None:
     """Shorten the pauses between two looks of the broker watch."""
     for name in ("_INTERVAL", "_POLL"):
         monkeypatch.setattr(broker_watch, name, 0.02)
-
-
-class Clock(ThreadRuntime):
-    """Stands still until it is put forward, so that a broker on a busy machine is not taken for a frozen one."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def now(self) -> float:
-        return self._now
-
-    def put_forward(self, seconds: float) -> None:
-        self._now += seconds
 
 
 class Warnings:
@@ -63,10 +51,13 @@ class Warnings:
 
 
 class CountingWatch(BrokerWatch):
-    """A watch on a clock that stands still; how often it has looked can be waited for."""
+    """How often it has looked can be waited for.
+
+    Its clock stands still, so that a broker on a busy machine is not taken for a frozen one.
+    """
 
     def __init__(self, address: str) -> None:
-        self.warnings, self.clock, self._looks = Warnings(), Clock(), ThreadRuntime().queue()
+        self.warnings, self.clock, self._looks = Warnings(), StoppedClock(), ThreadRuntime().queue()
         super().__init__({"bootstrap.servers": address}, self.clock, self.warnings)
 
     def _probe(self, address: Address, deadline: float) -> str | None:
@@ -81,7 +72,7 @@ class CountingWatch(BrokerWatch):
     def look_in_vain(self) -> None:
         """Let time go by until a look at a broker that answers no more has ended."""
         while True:
-            self.clock.put_forward(SILENCE)
+            self.clock.at += SILENCE
             with suppress(TimeoutError):
                 self._looks.get(0.1)
                 return
@@ -89,7 +80,7 @@ class CountingWatch(BrokerWatch):
     def await_silence(self) -> str:
         """Let time go by until a warning comes, for a broker that answers no more."""
         while True:
-            self.clock.put_forward(SILENCE)
+            self.clock.at += SILENCE
             with suppress(TimeoutError):
                 return self.warnings.queue.get(0.1)
 
@@ -110,7 +101,7 @@ def test_a_broker_freeze_and_its_end_are_reported(broker) -> None:
     with CountingWatch(address) as watch:
         for _ in range(5):
             assert watch.look() is None, "it answers"
-            watch.clock.put_forward(0.4 * SILENCE)
+            watch.clock.at += 0.4 * SILENCE
         assert watch.warnings.none()
         os.kill(process.pid, signal.SIGSTOP)
         message = watch.await_silence()
@@ -161,7 +152,7 @@ def test_a_broker_that_closes_connections_is_not_frozen() -> None:
                 with closing(server.accept()[0]) as connection:
                     connection.recv(100)
                 assert watch.look() is None
-                watch.clock.put_forward(0.4 * SILENCE)
+                watch.clock.at += 0.4 * SILENCE
     assert watch.warnings.none()
 
 

@@ -9,31 +9,13 @@ from typing import Any
 import pytest
 from tests.herder.test_config_reloads import AGAIN, BOTH, NotingConnector, Vault
 
+from clocks import AdvancedClock, StoppedClock
 from eosfw.builtin.config_providers import EnvVarConfigProvider
-from eosfw.concurrency import ThreadRuntime
 from eosfw.runtime.tasks.config_reloads import ConfigReloads, ExpiredConfig
 
 from .hosting_harness import HostedHarness
 from .test_secrets import PROVIDERS
 from .worker_harness import WorkerHarness
-
-
-class Clock(ThreadRuntime):
-    """A clock that a test moves on."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
-
-
-class Still(ThreadRuntime):
-    """A clock that stands still unless it is moved."""
-
-    at = 0.0
-
-    def now(self) -> float:
-        return self.at
 
 
 @contextmanager
@@ -52,7 +34,7 @@ def counted_looks(reloads: ConfigReloads) -> Iterator[list[Any]]:
 
 def test_each_is_due_once_by_its_newest_values() -> None:
     """TPC-06: a task by itself, and the connector itself."""
-    clock = Still()
+    clock = StoppedClock()
     reloads = ConfigReloads(clock)
     for task in (None, 0, 1):
         reloads.schedule("c", task, 10.0)
@@ -71,7 +53,7 @@ def test_each_is_due_once_by_its_newest_values() -> None:
 
 def test_a_value_that_never_holds_good_restarts_nothing_all_the_time() -> None:
     """TPC-06."""
-    clock = Still()
+    clock = StoppedClock()
     reloads = ConfigReloads(clock)
     reloads.schedule("c", 0, 0.0)
 
@@ -82,7 +64,7 @@ def test_a_value_that_never_holds_good_restarts_nothing_all_the_time() -> None:
 
 def test_a_look_goes_through_no_connector_that_is_not_due() -> None:
     """TPC-07: nor through those that were scheduled anew."""
-    clock = Still()
+    clock = StoppedClock()
     reloads = ConfigReloads(clock)
     for number in range(5_000):
         reloads.schedule(f"c{number}", 0, 100.0 + number)
@@ -98,7 +80,7 @@ def test_a_look_goes_through_no_connector_that_is_not_due() -> None:
 @pytest.mark.parametrize(("action", "starts"), [("restart", 2), ("none", 1)])
 def test_a_run_restarts_its_tasks_too(monkeypatch: pytest.MonkeyPatch, action: str, starts: int) -> None:
     """TPC-06: in their generation; a run that follows its sources may last."""
-    vault, connector, clock = Vault(), NotingConnector(), Clock()
+    vault, connector, clock = Vault(), NotingConnector(), AdvancedClock()
     monkeypatch.setattr(EnvVarConfigProvider, "get", vault.get)
     with WorkerHarness(connector, runtime=clock, **PROVIDERS) as stage:
         stage.put(password="${env:DB_PASSWORD}", config_action_reload=action)
@@ -114,7 +96,7 @@ def test_a_run_restarts_its_tasks_too(monkeypatch: pytest.MonkeyPatch, action: s
 
 def test_tasks_in_processes_of_their_own_are_restarted_with_their_connector(monkeypatch: pytest.MonkeyPatch) -> None:
     """TPC-06: they have looked up the same values."""
-    vault, connector, clock = Vault(), NotingConnector(), Clock()
+    vault, connector, clock = Vault(), NotingConnector(), AdvancedClock()
     monkeypatch.setattr(EnvVarConfigProvider, "get", vault.get)
     with HostedHarness(connector, runtime=clock, **PROVIDERS) as stage:
         stage.put(password="${env:DB_PASSWORD}", tasks_max="2")

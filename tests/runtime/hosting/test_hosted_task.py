@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clocks import StoppedClock
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.hosting.connection import Message, TaskConnection
@@ -60,18 +61,9 @@ def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool
     assert not hosted.is_alive()
 
 
-class Clock(ThreadRuntime):
-    """A clock that a test puts forward."""
-
-    time = 100.0
-
-    def now(self) -> float:
-        return self.time
-
-
 def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
     """It may have records: a source that knows no end is drained after so long without them, as the process says."""
-    clock, task = Clock(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    clock, task = StoppedClock(100.0), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
     services = services_of(clock)
     hosted = HostedTask(task, services, paused=False)
     attempt = Attempt(1, "here", 1, LastWords(), 0.0)
@@ -79,7 +71,7 @@ def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
     assert hosted.attach(attempt)
 
     hosted._handle(attempt, {"status": status_to_json(idle)})
-    clock.time = 160.0
+    clock.at = 160.0
     assert not hosted.status().drained(clock.now(), 5.0)
     hosted._handle(attempt, {})
     assert hosted.status().drained(clock.now(), 5.0)
@@ -87,16 +79,16 @@ def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
 
 def test_the_status_says_that_a_process_is_silent_until_it_speaks_again() -> None:
     """One that is stopped, as by SIGSTOP, keeps its connection."""
-    clock, task = Clock(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    clock, task = StoppedClock(100.0), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
     hosted = HostedTask(task, services_of(clock), paused=False)
     attempt = Attempt(1, "here", 4711, LastWords(), 0.0)
-    clock.time = 130.0  # it had to wait for a process
+    clock.at = 130.0  # it had to wait for a process
     assert hosted.attach(attempt)
 
     hosted._handle(attempt, {"status": status_to_json(TaskStatus(task.id, 1, TaskState.RUNNING))})
-    clock.time = 139.0
+    clock.at = 139.0
     assert hosted.status().waiting is None
-    clock.time = 145.0
+    clock.at = 145.0
     assert "process 4711 on here has said nothing for 15 s" in str(hosted.status().waiting)
     assert hosted.status().trace == hosted.status().waiting
     hosted._handle(attempt, {})

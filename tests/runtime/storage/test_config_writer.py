@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
+from clocks import StoppedClock
 from eosfw.config.clients import ProducerSettings
 from eosfw.errors import ClusterUnavailableError, PrivilegedWriteError, RecordTooLargeError
 from eosfw.ids import TopicPartition
@@ -20,16 +20,7 @@ CONNECTOR = (b"connector-c", b'{"properties":{"name":"c"}}')
 COMMIT = [CONNECTOR, (b"task-c-0", b'{"properties":{}}'), (b"commit-c", b'{"tasks":1}')]
 
 
-class Clock(ThreadRuntime):
-    """A clock that the test advances."""
-
-    time = 0.0
-
-    def now(self) -> float:
-        return self.time
-
-
-def writing(cluster: FakeCluster, backend: FakeBackend, clock: Clock) -> tuple[ConfigTopic, ConfigWriter]:
+def writing(cluster: FakeCluster, backend: FakeBackend, clock: StoppedClock) -> tuple[ConfigTopic, ConfigWriter]:
     cluster.logs[TopicPartition("configs", 0)] = []
     topic = ConfigTopic(backend, "configs", IsolationLevel.READ_COMMITTED, clock)  # type: ignore[arg-type]
     writer = ConfigWriter(
@@ -45,11 +36,11 @@ def writing(cluster: FakeCluster, backend: FakeBackend, clock: Clock) -> tuple[C
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StoppedClock:
+    return StoppedClock()
 
 
-def test_a_write_returns_after_it_was_read_back(clock: Clock) -> None:
+def test_a_write_returns_after_it_was_read_back(clock: StoppedClock) -> None:
     """LOG-07: acknowledged, then read to the end."""
     cluster = FakeCluster()
     topic, writer = writing(cluster, FakeBackend(cluster), clock)
@@ -60,7 +51,7 @@ def test_a_write_returns_after_it_was_read_back(clock: Clock) -> None:
     assert topic.position == 3
 
 
-def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_acknowledgement_and_reading_share_thirty_seconds(clock: StoppedClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """LOG-07: 30 s overall, not for each."""
     cluster, given = FakeCluster(), []
     _, writer = writing(cluster, FakeBackend(cluster), clock)
@@ -68,7 +59,7 @@ def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock, monkeypa
 
     def slow_commit(producer: FakeProducer, timeout: float) -> None:
         given.append(timeout)
-        clock.time += 12.0
+        clock.at += 12.0
         commit(producer, timeout)
 
     def noted_read(reader: FakeReader, ranges: Any, stall_timeout: float) -> Any:
@@ -84,7 +75,7 @@ def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock, monkeypa
 
 @pytest.mark.parametrize("call", ["commit", "read"])
 def test_a_write_that_cannot_be_acknowledged_or_read_back_costs_the_privilege(
-    clock: Clock, call: str, monkeypatch: pytest.MonkeyPatch
+    clock: StoppedClock, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LOG-07, LDR-03."""
     cluster = FakeCluster()
@@ -103,7 +94,7 @@ def test_a_write_that_cannot_be_acknowledged_or_read_back_costs_the_privilege(
 
 @pytest.mark.parametrize("call", ["send_batch", "commit_transaction"])
 def test_a_record_that_is_too_large_is_refused_and_costs_no_privilege(
-    clock: Clock, call: str, monkeypatch: pytest.MonkeyPatch
+    clock: StoppedClock, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LDR-03: who wrote it knows at once that nothing was written, and the next write needs no claim."""
     cluster = FakeCluster()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from clocks import AdvancedClock
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import RetriableError
 from eosfw.runtime.group.protocols import Assignment
@@ -74,18 +75,9 @@ def test_a_pause_commits_the_open_transaction_and_polls_nothing():
     ]
 
 
-class MovedRuntime(ThreadRuntime):
-    """A clock that a test moves forward."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
-
-
 def test_resuming_begins_the_transaction_interval_anew():
     """TXN-12: the time of the pause does not count, or the first poll would commit at once."""
-    task, runtime = fed(batch(0)), MovedRuntime()
+    task, runtime = fed(batch(0)), AdvancedClock()
     with WorkerHarness(connector_of(task), runtime=runtime) as stage:
         stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms=str(HOUR))
         stage.until(lambda: stage.worker.status().tasks[0].open_records == 2, "an open transaction")

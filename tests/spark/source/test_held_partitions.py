@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
+from clocks import StoppedClock
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw_spark.source import held_partitions
@@ -18,16 +18,11 @@ from ..histories import Histories
 from .stream_run import StreamRun, options
 
 
-class Clock(ThreadRuntime):
-    """A clock that a test sets."""
-
-    time = 0.0
-
-    def now(self) -> float:
-        return self.time
+class Clock(StoppedClock):
+    """Tells the time of day, too."""
 
     def wall(self) -> float:
-        return 1_700_000_000.0 + self.time
+        return 1_700_000_000.0 + self.at
 
 
 def test_available_now_tells_at_once_who_holds_a_partition_back(
@@ -70,15 +65,15 @@ def test_a_transaction_is_shown_only_if_it_lasts(
 
     held.look({P: 5})
     assert held.report({P: 5}) == {}
-    clock.time = LOOK_EVERY
+    clock.at = LOOK_EVERY
     held.look({P: 5})
     held.look({P: 5})
     assert held.report({P: 5})["held back"]["t-0"]["since"] == "2023-11-14T22:13:18Z"
     assert held.report({P: 9}) == {}
-    clock.time *= 2
+    clock.at *= 2
     held.look({P: 5})
     assert len(caplog.records) == 1  # one warning for one holder
-    clock.time *= 2
+    clock.at *= 2
     held.look({P: 9})
     assert held.report({P: 5}) == {}
 
@@ -93,7 +88,7 @@ def test_high_watermarks_are_not_asked_for_at_each_batch() -> None:
     held = HeldPartitions(ReadOptions({"bootstrap.servers": "h:1"}, ("t",)), clock, high_watermarks)
 
     for tenth in range(101):
-        clock.time = tenth / 10
+        clock.at = tenth / 10
         held.look({P: 5})
 
     assert len(asked) == 3
