@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from tests.runtime.scripted_task import run, scripted
 
-from eosfw.config.parts import PartChoice
 from eosfw.data import (
     INT64,
     STRING,
@@ -31,7 +30,7 @@ from eosfw.errors import ConfigError, DataError
 from eosfw.records import SourceBatch
 from eosfw_schema_registry.avro.converter import AvroConverter
 
-from .http_registry import SchemaRegistry, served_registry
+from .http_registry import SchemaRegistry
 
 SCHEMA = {
     "type": "record",
@@ -41,25 +40,9 @@ SCHEMA = {
 
 
 @pytest.fixture
-def registry() -> Iterator[SchemaRegistry]:
-    with served_registry() as served:
-        yield served
-
-
-@pytest.fixture
-def made(registry: SchemaRegistry) -> Iterator[Any]:
-    """Makes converters with the properties given, and closes them."""
-    opened: list[AvroConverter] = []
-
-    def make(**properties: str) -> AvroConverter:
-        given = {"schema.registry.url": registry.url} | {n.replace("_", "."): text for n, text in properties.items()}
-        converter = PartChoice("value.converter", "avro", given).configured(AvroConverter())
-        opened.append(converter)
-        return converter
-
-    yield make
-    for one in opened:
-        one.close()
+def made(configured: Callable[..., Any], registry: SchemaRegistry) -> Callable[..., AvroConverter]:
+    """Makes converters with the properties given."""
+    return lambda **properties: configured(AvroConverter(), registry.url, **properties)
 
 
 def read(written: bytes, schema: Any = SCHEMA) -> tuple[int, Any]:

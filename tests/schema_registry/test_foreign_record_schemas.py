@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from confluent_kafka.schema_registry import ConfigCompatibilityLevel, SchemaRegistryClient, ServerConfig
 
-from eosfw.config.parts import PartChoice
 from eosfw.data import DATE, INT32, INT64, STRING, Schema, array, decimal, struct
 from eosfw.errors import DataError
 from eosfw.registry.loading import load_plugins
@@ -21,18 +20,9 @@ FORMATS = pytest.mark.parametrize("name", ["json-schema", "protobuf"])
 
 
 @pytest.fixture
-def made(foreign_registry: str) -> Iterator[Callable[..., Any]]:
-    """Makes converters with the properties given, and closes them."""
-    opened: list[Any] = []
-
-    def make(name: str, **properties: str) -> Any:
-        given = {"schema.registry.url": foreign_registry} | {n.replace("_", "."): one for n, one in properties.items()}
-        opened.append(PartChoice("value.converter", name, given).configured(load_plugins().converter(name)))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
+def made(configured: Callable[..., Any], foreign_registry: str) -> Callable[..., Any]:
+    """Makes converters by name, with the properties given."""
+    return lambda name, **properties: configured(load_plugins().converter(name), foreign_registry, **properties)
 
 
 @pytest.fixture

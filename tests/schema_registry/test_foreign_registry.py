@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -19,7 +19,6 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from builtin.golden.json_converter_cases import DEFAULTS
-from eosfw.config.parts import PartChoice
 from eosfw.data import (
     DATE,
     FLOAT64,
@@ -78,18 +77,9 @@ FIRST = {
 
 
 @pytest.fixture
-def converter(foreign_registry: str) -> Iterator[Callable[..., AvroConverter]]:
-    """Makes converters with the properties given, and closes them."""
-    made: list[AvroConverter] = []
-
-    def make(**properties: str) -> AvroConverter:
-        given = {"schema.registry.url": foreign_registry} | {n.replace("_", "."): one for n, one in properties.items()}
-        made.append(PartChoice("value.converter", "avro", given).configured(AvroConverter()))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+def converter(configured: Callable[..., Any], foreign_registry: str) -> Callable[..., AvroConverter]:
+    """Makes converters with the properties given."""
+    return lambda **properties: configured(AvroConverter(), foreign_registry, **properties)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from tests.runtime.scripted_task import run, scripted
 
-from eosfw.config.parts import PartChoice
 from eosfw.data import INT32, INT64, STRING, Field, SchemaAndValue, StructColumns, array, arrow_schema_of, struct
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.protocols import ReversibleConverter
@@ -23,7 +22,7 @@ from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
 from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
 
 from .connect_schemas import EVERY, ONE
-from .http_registry import SchemaRegistry, served_registry
+from .http_registry import SchemaRegistry
 
 FORMATS = pytest.mark.parametrize("name", ["json-schema", "protobuf"])
 EVERY_FORMAT = pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
@@ -39,25 +38,9 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def registry() -> Iterator[SchemaRegistry]:
-    with served_registry() as served:
-        yield served
-
-
-@pytest.fixture
-def made(registry: SchemaRegistry) -> Iterator[Make]:
-    """Makes converters with the properties given, and closes them."""
-    opened: list[Any] = []
-
-    def make(name: str, **properties: str) -> Any:
-        given = {"schema.registry.url": registry.url} | {n.replace("_", "."): text for n, text in properties.items()}
-        converter = PartChoice("value.converter", name, given).configured(load_plugins().converter(name))
-        opened.append(converter)
-        return converter
-
-    yield make
-    for one in opened:
-        one.close()
+def made(configured: Callable[..., Any], registry: SchemaRegistry) -> Make:
+    """Makes converters by name, with the properties given."""
+    return lambda name, **properties: configured(load_plugins().converter(name), registry.url, **properties)
 
 
 @EVERY_FORMAT
