@@ -405,9 +405,13 @@ class InterruptedRunError(EosfwError):
 class NotFoundError(EosfwError):
     """There is no such connector, task, plugin or logger (Kafka Connect's `NotFoundException`)."""
 
+    exit_code = ExitCode.CONFIGURATION
+
 
 class AlreadyExistsError(EosfwError):
     """There is a connector of this name already (Kafka Connect's `AlreadyExistsException`)."""
+
+    exit_code = ExitCode.CONFIGURATION
 
 
 class BadRequestError(EosfwError):
@@ -429,6 +433,8 @@ class RequestRefusedError(EosfwError):
 
 class RebalanceNeededError(RetriableError):
     """The group rebalances, or its state has just changed: repeat the request (`RebalanceNeededException`)."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class RequestTimeoutError(RetriableError):

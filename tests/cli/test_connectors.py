@@ -200,8 +200,9 @@ def test_offsets_shown_as_json_can_be_set_again(command, worker, tmp_path) -> No
 @pytest.mark.parametrize(
     ("status", "message", "code"),
     [
-        (404, "Connector orders not found", ExitCode.VERDICT_FAILED),
-        (409, "Cannot complete request momentarily", ExitCode.VERDICT_FAILED),
+        (404, "Connector orders not found", ExitCode.CONFIGURATION),
+        (409, "Connector orders already exists", ExitCode.CONFIGURATION),
+        (409, "Cannot complete request momentarily", ExitCode.UNAVAILABLE),
         (500, "Request timed out", ExitCode.UNAVAILABLE),
         (400, "Bad state", ExitCode.CONFIGURATION),
         (401, "User cannot access the resource.", ExitCode.CONFIGURATION),
