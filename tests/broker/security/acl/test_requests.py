@@ -12,7 +12,8 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers.acls import create_acls, delete_acls, describe_acls
-from eosfw_memory.server.protocol.handlers.topics import create_topics, metadata
+from eosfw_memory.server.protocol.handlers.configs import describe_configs, incremental_alter_configs
+from eosfw_memory.server.protocol.handlers.topics import create_partitions, create_topics, delete_topics, metadata
 from eosfw_memory.server.protocol.handlers.transactions import add_partitions_to_txn, list_transactions
 from eosfw_memory.storage.topics.topic import CLUSTER_METADATA
 
@@ -51,6 +52,14 @@ def everything(**fields: Any) -> Request:
         "permission_type": ANY,
     }
     return Request(**{**given, **fields})
+
+
+def new_topic(name: str) -> Request:
+    return Request(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
+
+
+def properties(name: str) -> Request:
+    return Request(resource_type=TOPIC, resource_name=name, configuration_keys=None, configs=())
 
 
 def create(broker: Broker, *acls: Request) -> list[tuple[Code, str | None]]:
@@ -177,6 +186,28 @@ def test_a_topic_is_created_by_metadata_only_for_who_may_describe_and_create_it(
 
     assert asked(broker, "new") is code
     assert (broker.topics.by_name("new") is not None) is (code is Code.NONE)
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_", "said"),
+    [
+        (create_topics, Request(topics=[new_topic("t")], validate_only=False), "Authorization failed."),
+        (delete_topics, Request(topics=[Request(name="t", topic_id=None)]), None),
+        (create_partitions, Request(topics=[Request(name="t", count=2, assignments=None)], validate_only=False), None),
+        (describe_configs, Request(resources=[properties("t")]), None),
+        (incremental_alter_configs, Request(resources=[properties("t")], validate_only=False), None),
+    ],
+    ids=lambda value: value.__name__.rpartition(".")[2] if hasattr(value, "__name__") else None,
+)
+def test_a_client_without_the_right_is_told_so_by_the_words_of_its_own_library(handler, request_, said):
+    """ACL-12: a text, even an empty one, would take the place of "Topic authorization failed."."""
+    broker = started(properties=STANDARD)
+    broker.topics.create("t", 1, {})
+
+    answer: Any = broker.serve(handler.handle, request_, Context(6, principal=ALICE))
+
+    (refused,) = next(part for part in answer.values() if isinstance(part, list))
+    assert (refused["error_code"], refused["error_message"]) == (Code.TOPIC_AUTHORIZATION_FAILED, said)
 
 
 def test_nobody_begins_a_transaction_of_another_by_naming_no_partition():

@@ -10,7 +10,7 @@ __all__ = ["Code", "KafkaError"]
 class KafkaError(Exception):
     """Kafka's error for a request or a part of one, by its code. Kafka's `ApiException`."""
 
-    def __init__(self, code: Code, message: str = "") -> None:
+    def __init__(self, code: Code, message: str | None = None) -> None:
         super().__init__(message or code._name_)
         self.code = code
         self.message = message

@@ -101,11 +101,11 @@ def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> RecordWalk 
             raise
         return None
     except CorruptMessageError as wrong:
-        raise UnreadableRecordsError(wrong.message) from wrong
+        raise UnreadableRecordsError(str(wrong)) from wrong
     try:
         walk = RecordWalk(plain, 0, header.records)
     except UnreadableRecordsError as wrong:
-        raise InvalidRecordError(wrong.message) from None  # which Kafka says of packed records only
+        raise InvalidRecordError(str(wrong)) from None  # which Kafka says of packed records only
     if walk.shifted:  # Kafka would compress them again, and fails
         raise UnreadableRecordsError("the offsets of packed records do not count them")
     return walk

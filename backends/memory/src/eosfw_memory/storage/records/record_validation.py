@@ -60,7 +60,7 @@ class RecordWalk:
         except IndexError:
             raise InvalidRecordError("a record reaches beyond its batch") from None
         except CorruptMessageError as wrong:
-            raise InvalidRecordError(wrong.message) from None
+            raise InvalidRecordError(str(wrong)) from None
         if end != len(data):
             raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of a batch")
 

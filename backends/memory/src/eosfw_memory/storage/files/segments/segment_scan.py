@@ -103,7 +103,7 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
     try:
         header = header_at(view, at)
     except LogError as why:
-        return why.message
+        return str(why)
     if crc32c(view[at + COVERED_FROM : at + header.size]) != header.crc:
         return "the checksum does not fit"
     if header.base_offset != next_offset:

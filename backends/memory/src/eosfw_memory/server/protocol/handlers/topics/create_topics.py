@@ -20,7 +20,7 @@ from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.time_slices import Slices, in_slices
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
-from eosfw_memory.server.protocol.authorization import allows, require
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.rights import CLUSTER_CREATE, TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS
 from eosfw_memory.storage.log.topic_config import check_shape, check_wanted, in_force, source
 from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST, Created, create_in_slices
@@ -79,8 +79,8 @@ def _refused(name: str, why: KafkaError) -> Answer:
 def _check_permitted(broker: Broker, wanted: Any, times: int, context: Context) -> None:
     if times > 1:
         raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
-    if not allows(broker, context, CLUSTER_CREATE):
-        require(broker, context, TOPIC_CREATE, wanted.name)
+    if not (allows(broker, context, CLUSTER_CREATE) or allows(broker, context, TOPIC_CREATE, wanted.name)):
+        raise KafkaError(TOPIC_CREATE.denied, "Authorization failed.")
 
 
 def _config(wanted: Any) -> dict[str, str]:
