@@ -99,6 +99,7 @@ def test_java_reads_the_patterns() -> None:
         ({"default_partition": "2"}, "did you mean 'topic.creation.default.partitions'?"),
         ({"groups": "orders", "order_include": "t"}, "for a group that topic.creation.groups does not name: did you"),
         ({"x_include": "t"}, "for a group that topic.creation.groups does not name: add 'x' to topic.creation.groups"),
+        ({"enable": "true"}, "topic.creation.enable is a property of the worker: set it there"),
     ],
 )
 def test_a_property_that_cannot_be_meant_is_refused(properties: dict[str, str], text: str) -> None:

@@ -229,6 +229,9 @@ def _without_group(connector: Config) -> Iterator[str]:
     for name in sorted(connector.given):
         if name == _GROUPS or not name.startswith(TOPIC_CREATION_PREFIX) or _group_of(name, connector):
             continue
+        if name == TOPIC_CREATION_ENABLE:
+            yield f"{name} is a property of the worker: set it there"
+            continue
         group = name.removeprefix(TOPIC_CREATION_PREFIX).partition(".")[0]
         near = nearest(group, (*_named_groups(connector), _DEFAULT))
         hint = f"did you mean {near!r}?" if near else f"add {group!r} to {_GROUPS}"
