@@ -13,6 +13,7 @@ import pytest
 
 from eosfw import __version__
 
+ROOT = Path(__file__).parents[2]
 BARE = Path(__file__).with_name("bare.py")
 PACKAGES = {
     "eosfw": ["eosfw", "eosfw_command"],
@@ -62,6 +63,18 @@ def test_the_list_here_is_the_workspace(wheels):
     built = {wheel.name.split("-")[0].replace("_", "-") for wheel in wheels.glob("*.whl")}
 
     assert built == set(PACKAGES)
+
+
+def test_every_wheel_has_the_license(wheels):
+    """Whoever passes a distribution on has to pass a copy of it on, too (section 4 of Apache-2.0)."""
+    text = (ROOT / "LICENSE").read_bytes()
+    texts = {
+        wheel.name: [archive.read(name) for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+        for wheel in wheels.glob("*.whl")
+        for archive in [zipfile.ZipFile(wheel)]
+    }
+
+    assert {name for name, found in texts.items() if found != [text]} == set()
 
 
 def test_the_wheel_of_the_framework_has_its_commit(wheels):
