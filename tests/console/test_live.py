@@ -48,6 +48,20 @@ def test_a_stream_shows_what_the_page_shows(browser, herder):
             assert name == "rates" or html.strip() in page
 
 
+def test_the_buttons_of_a_connector_follow_its_state(browser, herder):
+    """Who has stopped a connector need not load its page again to resume it."""
+    herder.put_connector("orders", ORDERS)
+    with browser.stream("/ui/live/connectors/orders") as stream:
+        found = events(stream)
+        first = next(found)
+        herder.states["orders"] = "STOPPED"
+        actions = next(regions["actions"] for regions in found if "actions" in regions)
+
+    assert 'value="stop"' in first["actions"]
+    assert 'value="resume"' in actions
+    assert 'value="stop"' not in actions
+
+
 def test_a_page_that_is_gone_says_so(browser):
     with browser.stream("/ui/live/connectors/orders") as stream:
         assert next(events(stream)) == {"problem": "Connector orders not found"}

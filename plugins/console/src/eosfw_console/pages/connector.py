@@ -36,7 +36,7 @@ def connector_page(request: PageRequest) -> Page:
     transactions = request.throughput.transactions_per_second(name)
     return Page(
         "connector.html",
-        ("state", "rates", "tasks", "source"),
+        ("state", "actions", "rates", "tasks", "source"),
         {
             "connector": name,
             "state": worst_state(status),
