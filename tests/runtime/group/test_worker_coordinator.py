@@ -121,8 +121,8 @@ def test_a_worker_asks_by_itself_whether_it_is_a_member(script):
     assert script.losses == 1
 
 
-def test_a_worker_that_hears_nothing_for_a_session_stops(script):
-    """It was put out by then, though nobody can tell it."""
+def test_a_worker_that_hears_nothing_for_a_session_stops(script, caplog):
+    """It was put out by then, though nobody can tell it; the log says why nobody answers."""
     script.coordinator.join(5.0)
     script.silent = True
     script.clock.sleep(SESSION - 2)
@@ -131,6 +131,9 @@ def test_a_worker_that_hears_nothing_for_a_session_stops(script):
     script.clock.sleep(6)
 
     assert script.losses == 1
+    assert [line.message for line in caplog.records] == [
+        f"the worker has heard nothing of its group for {SESSION:g} s, and stops its tasks: no answer"
+    ]
     with pytest.raises(RetriableError, match="did not confirm within 2 s"):
         script.coordinator.confirm(2.0)
 

@@ -61,6 +61,8 @@ class WorkerCoordinator:
         self._found = GroupAssignment()
         self._confirmed_at: float | None = None
         """When the coordinator last said that this worker is a member; None while it is none."""
+        self._unanswered: RetriableError | None = None
+        """What the last question met instead of an answer."""
         self._closing = False
         self._renewing = False
         self._settled = runtime.event()
@@ -205,9 +207,11 @@ class WorkerCoordinator:
             logger.warning("the worker was put out of its group, and joins again: %s", one_line(error))
             self._lose()
             self._found = GroupAssignment()
-        except RetriableError:  # a rebalance has begun, or nobody can say: ask again after the next poll
+        except RetriableError as error:  # a rebalance has begun, or nobody can say: ask again after the next poll
+            self._unanswered = error
             self._lose_if_silent(self._runtime.now())
         else:
+            self._unanswered = None
             # When it was asked, not answered: the answer may be old by now, and the session counts from before it.
             self._confirmed_at = now
             self._note_leadership()
@@ -218,7 +222,8 @@ class WorkerCoordinator:
         """Whoever heard nothing for so long was put out of the group, though it cannot know that yet."""
         patience = self._timeouts.session + (self._timeouts.rebalance if self._found.rebalancing else 0.0)
         if self._confirmed_at is not None and now - self._confirmed_at > patience:
-            logger.warning("the worker has heard nothing of its group for %g s, and stops its tasks", patience)
+            why = "" if self._unanswered is None else f": {one_line(self._unanswered)}"
+            logger.warning("the worker has heard nothing of its group for %g s, and stops its tasks%s", patience, why)
             self._lose()
 
     def _lose(self) -> None:
