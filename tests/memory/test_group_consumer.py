@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import CommitFailedError, RetriableError
+from eosfw.errors import ClusterUnavailableError, CommitFailedError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.transport.errors import unavailable
 from pytest_eos.environment.clusters.cluster import virtual
 
 GROUP, TOPIC = "workers", "workers-members"
@@ -144,3 +145,8 @@ def test_no_two_members_are_confirmed_as_owners_of_one_generation(groups, seed):
 
     assert confirmed
     assert all(len(owners) == 1 for owners in confirmed.values())
+
+
+def test_an_error_asks_once_whether_the_cluster_is_running():
+    absent = ClusterUnavailableError("no answer; is the cluster running?")
+    assert str(unavailable("OffsetCommit", absent)) == "OffsetCommit: no answer; is the cluster running?"

@@ -301,3 +301,26 @@ def test_a_request_under_way_is_answered_when_the_server_closes(server, herder):
     ending.join(10)
 
     assert [status for status, _ in answers] == [404]
+
+
+def test_a_request_that_takes_too_long_is_answered_with_a_sentence_when_the_server_closes(server, herder, caplog):
+    """Nobody knows whether it was done; the log has no error that somebody would look into."""
+    arrived, closed = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        arrived.set()
+        closed.wait(30)
+
+    herder.before = wait
+    answers = []
+    address = server.url.removeprefix("http://")
+    caller = threading.Thread(target=lambda: answers.append(exchange(address, request("DELETE", "/connectors/c1"))))
+    caller.start()
+    assert arrived.wait(10)
+    server.close()
+    closed.set()
+    caller.join(10)
+
+    ((status, answered),) = answers
+    assert (status, answered["message"]) == (500, "The worker stops; the request may or may not have been done")
+    assert caplog.records == []

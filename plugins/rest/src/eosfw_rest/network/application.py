@@ -30,6 +30,7 @@ _BODY_SECONDS: Final = 30.0
 _MOST_PARAMETERS: Final = 100
 _CLOSE: Final = {"Connection": "close"}
 _TOO_LARGE: Final = error_message(413, f"The body is larger than {_LARGEST_BODY} bytes", _CLOSE)
+_STOPPED: Final = error_message(500, "The worker stops; the request may or may not have been done", _CLOSE)
 _TOO_MANY: Final = error_message(503, "Too many large bodies at once", {"Retry-After": "1", **_CLOSE})
 
 
@@ -77,6 +78,8 @@ def _endpoint(route: Route, answering: Answering, bodies: _LargeBodies) -> Calla
         body = _Body(request, bodies)
         try:
             return await answer(request, body)
+        except asyncio.CancelledError:
+            return _response(_STOPPED)
         finally:
             body.release()
 

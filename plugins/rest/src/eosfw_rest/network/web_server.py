@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -42,6 +43,9 @@ class WebServer:
         self._pool = ThreadPool(runtime, "rest", _MOST_THREADS)
         self._sign_in = ThreadPool(runtime, "rest-sign-in", 1)
         self._servers: list[uvicorn.Server] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._awaited: set[asyncio.Future[Any]] = set()
+        """What requests under way wait for; used on the thread of the event loop alone."""
 
     def start(self, listeners: Sequence[BoundListener]) -> None:
         """Serve from now on, in another thread."""
@@ -71,13 +75,21 @@ class WebServer:
                 loop.call_soon_threadsafe(deliver, result)
 
         pool.submit(job)
-        return await answered
+        self._awaited.add(answered)
+        try:
+            return await answered
+        finally:
+            self._awaited.discard(answered)
 
     def close(self) -> None:
-        """End the event loop and its threads; requests under way are answered, for a second at most."""
+        """End the event loop and its threads; requests under way are cancelled after a second."""
         for server in self._servers:
             server.should_exit = True
-        self._thread.join(4 * _GRACE_SECONDS)
+        if not self._thread.join(_GRACE_SECONDS) and self._loop is not None:
+            # Before uvicorn cancels them, which it logs as an error, with a traceback for each.
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                self._loop.call_soon_threadsafe(self._cancel_awaited)
+            self._thread.join(3 * _GRACE_SECONDS)
         for pool in (self._pool, self._sign_in):
             pool.close(_GRACE_SECONDS)
 
@@ -85,7 +97,12 @@ class WebServer:
         with asyncio.Runner() as runner:
             runner.run(self._serve())
 
+    def _cancel_awaited(self) -> None:
+        for answered in self._awaited:
+            answered.cancel()
+
     async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
         pairs = zip(self._servers, self._listeners, strict=True)
         await asyncio.gather(*(server.serve([listener.socket]) for server, listener in pairs))
 
@@ -105,7 +122,7 @@ def _settings(app: Any, tls: SSLContext | None) -> uvicorn.Config:
         limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(_GRACE_SECONDS),
+        timeout_graceful_shutdown=int(2 * _GRACE_SECONDS),
     )
     settings.load()
     settings.ssl = tls

@@ -34,4 +34,5 @@ def indefinite(what: str, why: EosfwError) -> IndefiniteOutcomeError:
 
 def unavailable(what: str, why: EosfwError) -> ClusterUnavailableError:
     """The error of a call that changed nothing, or may be repeated, and was not answered in time."""
-    return ClusterUnavailableError(f"{what}: {why}; is the cluster running?")
+    question = "; is the cluster running?"
+    return ClusterUnavailableError(f"{what}: {str(why).removesuffix(question)}{question}")
