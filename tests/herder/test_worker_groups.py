@@ -212,6 +212,15 @@ def test_a_disabled_worker_beside_an_enabled_one_gets_nothing(caplog):
         group.until(lambda: group.shares() == {"a": 2}, "all tasks back", 400)
 
 
+def test_without_exactly_once_records_do_not_wait_for_the_commit_of_their_offsets():
+    """CFG-01: as in Kafka Connect, whose producer sends them at once."""
+    with workers(exactly_once_source_support="disabled", offset_flush_interval_ms="3600000") as group:
+        group.start("a")
+        group.put(2)
+        group.until_shared(2)
+        group.until(lambda: len(group.committed()) > 20, "records")
+
+
 def test_two_rolling_upgrades_end_with_exactly_once(group):
     """UPG-01, CFG-11: disabled, preparing, enabled, one worker after the other; then nothing is lost or repeated."""
     group.set_worker(exactly_once_source_support="disabled")

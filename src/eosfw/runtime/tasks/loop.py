@@ -237,6 +237,7 @@ class ExactlyOnceSourceTaskLoop:
                 self._transaction.send(piece)
                 # After a poll without records nothing is gained, and a source at its end would not be drained yet.
                 self._end(end, overlap=has_records(polled))
+        self._transaction.deliver()
 
     @contextmanager
     def _own_faults(self) -> Iterator[None]:

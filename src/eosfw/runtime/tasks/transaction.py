@@ -27,6 +27,12 @@ from eosfw.state.tasks.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_BUFFERED = 0.5
+"""Seconds that records without exactly-once may wait in a producer that has no thread to deliver them.
+
+After each poll would be too often for producers that deliver while the next one is under way.
+"""
+
 
 class _SentBatch:
     """A batch of a task with `commit_record`, with the place of each delivered record."""
@@ -73,6 +79,7 @@ class SourceTaskTransaction:
         self._in_flight: CommitInFlight | None = None
         self._sent: list[_SentBatch] = []
         self._number, self._began = 0, 0.0
+        self._buffered, self._flushed_at = False, 0.0
         self.open = False
         self.abandoned = False
         """Set by another thread that will abort: the task's own thread then leaves the producer alone."""
@@ -157,8 +164,24 @@ class SourceTaskTransaction:
         if len(columns):
             on_delivery = () if sent is None else (sent.delivered,)
             self._retried(partial(self._output.producer.send_batch, columns, *on_delivery))
+            self._buffered = True
         if sent is not None:
             self._sent.append(sent)
+
+    def deliver(self) -> None:
+        """Have readers see what was sent without exactly-once, whose offsets may be committed much later."""
+        since = self._output.runtime.now() - self._flushed_at
+        if self._plan.exactly_once or not self._buffered or since < _LONGEST_BUFFERED or self._in_flight is not None:
+            return
+        try:
+            self._flush_records()
+        except OffsetFlushTimeoutError as late:  # the commit of their offsets waits for them as well, and reports it
+            logger.debug("task %s: %s", self._plan.id, late)
+
+    def _flush_records(self) -> None:
+        self._flushed_at = self._output.runtime.now()
+        self._output.commit_protocol.flush_records()
+        self._buffered = False
 
     def _retried(self, send: Callable[[], None]) -> None:
         """Repeat a send, or what comes before it, that raised RetriableError; a transaction stays open (TXN-09)."""
@@ -213,7 +236,7 @@ class SourceTaskTransaction:
         self._refuse_if_abandoned()
         if not self.open:
             self._begin()
-        output.commit_protocol.flush_records()
+        self._flush_records()
         # Half of the timeout: the transaction is open by now, and its commit has to fit into the rest.
         output.offsets.before_commit(changes, self._plan.transaction_timeout / 2)
         self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
