@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["error_line", "quantity", "readable", "shown"]
+__all__ = ["error_line", "quantity", "readable", "shown", "type_name"]
 
 _LONGEST = 200
 
@@ -22,6 +22,12 @@ def shown(value: str | bytes | None) -> str:
 def readable(text: str) -> str:
     """A text that somebody gave, as it is if it can stand in a line; else in quotes, escaped and cut short."""
     return text if text.isprintable() and len(text) <= _LONGEST else shown(text)
+
+
+def type_name(value: object) -> str:
+    """The name of a value's class, with NumPy's where it is from there: `numpy.int64`, which is no number of Python."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def error_line(trace: str | None) -> str:

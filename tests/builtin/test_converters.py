@@ -47,7 +47,7 @@ def test_json_reads_back_as_it_was(data: Any):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"a": {"b": [1, date(2026, 1, 1)]}}, "field 'a.b.1' is a date; JsonConverter takes mappings"),
+        ({"a": {"b": [1, date(2026, 1, 1)]}}, "field 'a.b.1' is a date; without a schema JsonConverter takes mappings"),
         ({"a": 2**63}, "field 'a' is a number beyond 64 bits"),
         (2**63, "it is a number beyond 64 bits"),
         ({"a": "\ud83d"}, "field 'a': text holds half a character"),

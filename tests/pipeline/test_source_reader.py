@@ -179,3 +179,13 @@ def test_the_reader_returns_only_records_a_task_would_commit(read: Read, notices
 
     assert [record.source_offset for record in records] == [{"row": 1}, {"row": 2}]
     assert notices == ["task c-0 ended no transaction behind its last 2 records: left out"]
+
+
+def test_a_task_that_cannot_be_made_is_named(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self: ScriptedTask, table: str) -> None:  # noqa: N807
+        pass
+
+    monkeypatch.setattr(ScriptedTask, "__init__", __init__)
+
+    with pytest.raises(TaskFailedError, match=r"task c-0 failed: TypeError: .*missing 1 required positional argument"):
+        read("scripted")

@@ -6,6 +6,9 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -90,6 +93,23 @@ def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: Ba
     assert only_failure(plugins)[0] == "broken"
     assert type(error).__name__ in only_failure(plugins)[1]
     assert isinstance(plugins.connector("counter"), Counter)
+
+
+def test_an_error_of_a_plugins_own_code_is_shown_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its author reads nothing but this line: there is no traceback to look at."""
+    (tmp_path / "a_broken_plugin.py").write_text("import json\njson.nothing\n")
+    (tmp_path / "a_plugin_with_a_typo.py").write_text("def broken(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("a_broken_plugin", "a_plugin_with_a_typo", "a_missing_plugin")
+    broken = [InstalledEntryPoint("entry", Dist(name), partial(import_module, name)) for name in names]
+
+    reasons = [failure.reason for failure in load_plugins(broken).failures]
+
+    assert reasons == [
+        f"AttributeError: module 'json' has no attribute 'nothing' (in <module>, {tmp_path}/a_broken_plugin.py:2)",
+        "SyntaxError: invalid syntax (a_plugin_with_a_typo.py, line 1)",
+        "ModuleNotFoundError: No module named 'a_missing_plugin'",
+    ]
 
 
 class Joined:

@@ -130,6 +130,25 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
 
 
+@pytest.mark.parametrize(
+    ("returned", "kind"),
+    [(None, "NoneType"), ({"share": "a"}, "dict"), (["share"], "list"), ("share", "str"), (7, "int")],
+    ids=repr,
+)
+def test_task_configs_that_are_no_list_of_mappings_are_refused_by_name(returned: Any, kind: str) -> None:
+    """A forgotten `return`, say, or the mapping of a single task."""
+
+    class Wrong(SharesConnector):
+        def task_configs(self, config: Config, max_tasks: int) -> Any:
+            return returned
+
+    with (
+        WorkerHarness(Wrong()) as stage,
+        pytest.raises(ConfigError, match=rf"connector c: task_configs returned a {kind}; it must return a list of map"),
+    ):
+        stage.put()
+
+
 def test_a_task_configuration_that_utf8_cannot_hold_is_refused() -> None:
     """The name of a file that is not in the file system's encoding comes so from Python; no topic can hold it."""
     with (

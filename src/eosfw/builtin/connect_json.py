@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from eosfw.records import Primitive
+from eosfw.text import type_name
 
 LONG = range(-(2**63), 2**63)
 """Ask it for an `int(value)`: a range goes through all its numbers for one of a subclass, such as an IntEnum."""
@@ -68,7 +69,7 @@ def _primitive(key: str, value: object) -> str:
         return str(int(value))
     if isinstance(value, float):
         return number(key, value)
-    raise NotPrimitiveError(f"{key!r} is a {type(value).__name__}; only text, numbers, booleans, None can be kept")
+    raise NotPrimitiveError(f"{key!r} is a {type_name(value)}; only text, numbers, booleans, None can be kept")
 
 
 def number(key: str, value: float) -> str:

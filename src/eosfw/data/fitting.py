@@ -20,6 +20,7 @@ from typing import Any
 from eosfw.data.logical import DATE, DECIMAL_NAME, TIME, TIMESTAMP, decimal_scale
 from eosfw.data.schema import Schema, Type
 from eosfw.errors import DataError
+from eosfw.text import type_name
 
 __all__ = ["INTEGER_LIMITS", "Fitter", "default_of", "fitted", "fitter"]
 
@@ -80,7 +81,7 @@ def _unfit(schema: Schema, value: Any) -> _MismatchError:
     wanted = _shown(schema)
     if value is None:
         return _MismatchError(f"is null, but its schema ({wanted}) is not optional and has no default")
-    return _MismatchError(f"is of type {type(value).__name__}; its schema wants {wanted}")
+    return _MismatchError(f"is of type {type_name(value)}; its schema wants {wanted}")
 
 
 def _shown(schema: Schema) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from traceback import walk_tb
 from typing import Any
 
 import pluggy
@@ -103,11 +104,23 @@ class _Loader:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit when imported)
-            self._fail(source, one_line(error))
+            self._fail(source, one_line(error) + _place(error))
             return None
 
     def _fail(self, source: PluginSource, reason: str) -> None:
         self.failures.append(PluginFailure(source.distribution, source.entry_point, reason))
+
+
+def _place(error: BaseException) -> str:
+    """The line outside of eosfw, pluggy and the import system that an error comes from, if there is one."""
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _MACHINERY:
+            place = f" (in {frame.f_code.co_name}, {frame.f_code.co_filename}:{line})"
+    return place
+
+
+_MACHINERY = {"eosfw", "pluggy", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
 
 
 def _hook_names() -> list[str]:

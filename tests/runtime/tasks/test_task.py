@@ -72,7 +72,7 @@ def test_commit_record_is_called_in_order_with_partition_and_offset():
     assert stage.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
 
 
-def test_a_callback_that_raises_changes_nothing():
+def test_a_callback_that_raises_changes_nothing(caplog):
     """TXN-05: errors of `commit` and `commit_record` are logged."""
 
     def burst(*_: Any) -> None:
@@ -80,6 +80,7 @@ def test_a_callback_that_raises_changes_nothing():
 
     stage = run(scripted([record(0)], [record(1)], commit=burst, commit_record=burst))
     assert stage.cluster.committed("t") == [b"0", b"1"]
+    assert "a callback behind a commit failed; the commit stands: ValueError: no (in burst, " in caplog.text
 
 
 # --- bad input
@@ -88,6 +89,7 @@ def test_a_callback_that_raises_changes_nothing():
 GOOD = record(0)
 CYCLE: dict[str, Any] = {}
 CYCLE["again"] = CYCLE
+INT64 = type("int64", (), {"__module__": "numpy"})  # NumPy's, as far as a message needs it
 RECORDS: dict[str, tuple[SourceRecord, str]] = {
     "topic None": (replace(GOOD, topic=None), "names no topic (None)"),
     "empty topic": (replace(GOOD, topic=""), "names no topic ('')"),
@@ -97,6 +99,7 @@ RECORDS: dict[str, tuple[SourceRecord, str]] = {
         replace(GOOD, source_offset={"next": object()}),
         "has a source offset that cannot be stored: 'next' is a object",
     ),
+    "offset that is NumPy's": (replace(GOOD, source_offset={"o": INT64()}), "'o' is a numpy.int64; only text, numbers"),
     "offset that is a list": (replace(GOOD, source_offset={"o": [1]}), "'o' is a list"),
     "offset that is no mapping": (replace(GOOD, source_offset=[1]), "[1] is no mapping"),
     "offset within itself": (replace(GOOD, source_offset=CYCLE), "'again' is a dict"),

@@ -15,6 +15,7 @@ from eosfw.builtin.converters.json_with_schema import JsonForm, encoded_columns,
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
 from eosfw.data import Schema, SchemaAndValue
 from eosfw.errors import DataError
+from eosfw.text import type_name
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -117,8 +118,8 @@ def _container(value: Any, path: tuple[object, ...]) -> str:
         return f"[{','.join(_node(one, (*path, at)) for at, one in enumerate(value))}]"
     if not isinstance(value, Mapping):
         raise DataError(
-            f"{_place(path)} is a {type(value).__name__}; JsonConverter takes mappings, lists, text, numbers, "
-            f"booleans, None and bytes"
+            f"{_place(path)} is a {type_name(value)}; without a schema JsonConverter takes mappings, lists, text, "
+            "numbers, booleans, None and bytes"
         )
     if all(isinstance(key, str) for key in value):
         return f"{{{','.join(f'{_text(key, path)}:{_node(one, (*path, key))}' for key, one in value.items())}}}"

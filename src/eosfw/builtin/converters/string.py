@@ -14,6 +14,7 @@ from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.config import Config, ConfigDef, String
 from eosfw.data import STRING, ArrowValues, Schema, SchemaAndValue, Type, Utf8Strings
 from eosfw.errors import DataError
+from eosfw.text import type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +72,5 @@ def _text(schema: Schema | None, value: Any) -> str:
     if isinstance(value, (str, int)):
         return str(value)
     raise DataError(
-        f"StringConverter takes text, numbers, booleans and bytes, not {type(value).__name__}: choose json for it"
+        f"StringConverter takes text, numbers, booleans and bytes, not {type_name(value)}: choose json for it"
     )

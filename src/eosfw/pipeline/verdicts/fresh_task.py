@@ -82,7 +82,7 @@ class FreshTask:
 
     def __init__(
         self,
-        task: SourceTask,
+        task: Callable[[], SourceTask],
         task_id: ConnectorTaskId,
         boundary: Boundary,
         stages: RecordStages | None = None,
@@ -95,8 +95,10 @@ class FreshTask:
         """Whether the last poll gave anything."""
         self.failure: RetriableError | None = None
         """Why the last poll gave nothing, if it failed."""
-        self._task, self._boundary, self._label = task, boundary, label
+        self._boundary, self._label = boundary, label
         self._stages = stages
+        with self._connector_errors():
+            self._task = task()
 
     def start(self, config: Config, on_notice: OnNotice) -> None:
         """Start the task from nothing."""

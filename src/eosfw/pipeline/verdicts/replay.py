@@ -62,7 +62,7 @@ def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> It
         for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
             task_id = ConnectorTaskId(name, number)
             stages = opened.enter_context(new_stages(run.plugins, run.config, config, task_id, run.runtime))
-            replay = TaskReplay(connector.task(), task_id, new_boundary(config), committed, stages)
+            replay = TaskReplay(connector.task, task_id, new_boundary(config), committed, stages)
             opened.enter_context(_started(replay, task_config(connector, share, "replay")))
             tasks.append(replay)
         yield Replay(name, committed, tasks, run.runtime, record_offsets=record_offsets)

@@ -53,7 +53,7 @@ def source_records(
         for number, config in enumerate(validated.task_configs):
             boundary, task_id = new_boundary(validated.config), ConnectorTaskId(name, number)
             stages = opened.enter_context(new_stages(plugins, worker, validated.config, task_id, runtime))
-            task = FreshTask(validated.connector.task(), task_id, boundary, stages)
+            task = FreshTask(validated.connector.task, task_id, boundary, stages)
             opened.callback(task.stop)
             task.start(config, notice)
             reads.append(_TaskRead(task, notice))

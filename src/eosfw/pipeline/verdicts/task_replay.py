@@ -80,7 +80,7 @@ class TaskReplay(FreshTask):
 
     def __init__(
         self,
-        task: SourceTask,
+        task: Callable[[], SourceTask],
         task_id: ConnectorTaskId,
         boundary: Boundary,
         committed: ReplayGoal,

@@ -9,6 +9,7 @@ from typing import Any
 
 from eosfw.data import is_arrow
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourceRecord
+from eosfw.text import type_name
 
 _SENDABLE = frozenset((bytes, type(None)))
 # Without float, which may be infinite or not a number: JSON has neither, so those are looked at one by one.
@@ -131,7 +132,7 @@ def _reason_unstorable(values: Any) -> str | None:
         if not isinstance(key, str):
             return f"the key {key!r:.80} is no text"
         if not isinstance(value, _PRIMITIVE):
-            return f"{key!r} is a {type(value).__name__}; only text, numbers, booleans, None can be kept"
+            return f"{key!r} is a {type_name(value)}; only text, numbers, booleans, None can be kept"
         if isinstance(value, float) and not isfinite(value):
             return f"{key!r} is {value}, which JSON cannot hold"
     return None

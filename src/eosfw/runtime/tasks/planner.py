@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,13 +204,18 @@ class TaskPlanner:
 
 
 def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[str, str]]:
+    where = f"connector {config['name']}"
     try:
-        return [dict(task) for task in connector.task_configs(config, most)]
+        returned = connector.task_configs(config, most)
+        shares = list(returned) if isinstance(returned, Iterable) else None
     except EosfwError:
         raise
     except (Exception, SystemExit) as error:
-        said = f"it could not split its work: {described(error)}"
-        raise ConfigError(Problem(f"connector {config['name']}", said)) from error
+        raise ConfigError(Problem(where, f"it could not split its work: {described(error)}")) from error
+    if shares is None or not all(isinstance(share, Mapping) for share in shares):
+        said = f"task_configs returned a {type(returned).__name__}; it must return a list of mappings, one a task"
+        raise ConfigError(Problem(where, said))
+    return [dict(share) for share in shares]
 
 
 def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:

@@ -10,7 +10,14 @@ from functools import partial
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import CommitsRecords, SourceTask
-from eosfw.errors import ClusterUnavailableError, EosfwError, InterruptedRunError, RetriableError, TaskFailedError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    InterruptedRunError,
+    RetriableError,
+    TaskFailedError,
+    described,
+)
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
@@ -327,4 +334,5 @@ class SourceTaskTransaction:
             call()
         except Exception as error:  # the commit is done, whatever the connector raises (TXN-05)
             shown = self._recorder.redacted(error)
-            logger.error("task %s: a callback behind a commit failed; the commit stands", self._plan.id, exc_info=shown)  # noqa: TRY400 the one without secrets
+            said = "task %s: a callback behind a commit failed; the commit stands: %s"
+            logger.error(said, self._plan.id, described(shown), exc_info=shown)  # noqa: TRY400 the one without secrets
