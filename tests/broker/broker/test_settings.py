@@ -43,6 +43,7 @@ def test_settings_default_to_kafkas_and_given_values_replace_them(name: str) -> 
         ({"log.retention.hours": "1", "log.retention.minutes": "1"}, {"retention.ms": "60000"}),
         ({"log.retention.minutes": "1", "log.retention.ms": "7"}, {"retention.ms": "7"}),
         ({"log.retention.hours": "-1"}, {"retention.ms": "-1"}),
+        ({"log.message.timestamp.after.max.ms": "5"}, {"message.timestamp.after.max.ms": "5"}),
     ],
 )
 def test_a_broker_property_is_the_default_of_topics(given, defaults):

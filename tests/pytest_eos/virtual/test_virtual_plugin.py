@@ -47,6 +47,34 @@ def test_the_clock_is_virtual_by_default_for_in_process_clusters(pytester, argum
     result.stdout.fnmatch_lines([f"*clock: {clock}*"])
 
 
+def test_records_keep_timestamps_of_their_source_in_virtual_time(pytester):
+    """Its clock begins in 2000, and Kafka refuses what lies an hour ahead of a broker's clock."""
+    result = run(
+        pytester,
+        """
+        from dataclasses import replace
+        from tests.pytest_eos.counter import CounterTask
+
+        class Stamped(CounterTask):
+            def record(self, stream, number):
+                return replace(super().record(stream, number), timestamp=1_767_322_800_000 + number)
+
+        class StampedConnector(CounterConnector):
+            task = Stamped
+
+        def test_stamped(eos):
+            run = eos.run(StampedConnector, {"until": 3, "streams": 1})
+            eos.assert_exactly_once(run, expected=["s0:0", "s0:1", "s0:2"])
+
+        @pytest.mark.eos_simulation(seeds=1)
+        def test_simulated(eos):
+            eos.run(StampedConnector, {"until": 3, "streams": 1})
+        """,
+    )
+
+    result.assert_outcomes(passed=2)
+
+
 def test_a_marker_beats_the_option(pytester):
     """One test whose source has threads of its own must not decide for all."""
     marked = "@pytest.mark.eos_clock('real')\n" + dedent(REPORTS_CLOCK).strip().replace("test_clock", "test_marked")

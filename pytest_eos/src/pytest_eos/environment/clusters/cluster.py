@@ -19,8 +19,16 @@ from pytest_eos.environment.config.markers import NO_SECURITY, ClusterSpec
 
 RECORDED = {"eosfw.record.coordinators": "true"}
 """What makes a broker keep what the history of a run has of it."""
-IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"} | RECORDED
-"""A broker without a port. Few producers use it, so its transaction log needs one partition only."""
+IN_PROCESS = RECORDED | {
+    "listeners": "",
+    "transaction.state.log.num.partitions": "1",
+    "log.message.timestamp.after.max.ms": str(2**63 - 1),
+}
+"""A broker without a port, in virtual time.
+
+Few producers use it, so its transaction log needs one partition only. Its clock begins in 2000: the timestamps that
+records bring from a source would lie too far ahead of it.
+"""
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:eosfw",

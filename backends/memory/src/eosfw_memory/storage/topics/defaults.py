@@ -21,11 +21,14 @@ TOPIC_DEFAULTS = ConfigDef(
         doc="segments whose records are all older are dropped; -1: never; wins over minutes and hours"),
     Int("log.retention.minutes", default=None, at_least=-1, doc="the same in minutes; wins over hours"),
     Int("log.retention.hours", default=168, at_least=-1, doc="the same in hours"),
+    Long("log.message.timestamp.after.max.ms", default=3_600_000, at_least=0,
+        doc="records whose timestamps are further ahead of the broker's clock are refused"),
 )  # fmt: skip
 """The broker's properties that hold for topics which do not set their own."""
 
 SYNONYMS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "max.message.bytes": (("message.max.bytes", 1),),
+    "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
     "segment.bytes": (("log.segment.bytes", 1),),
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
     "retention.bytes": (("log.retention.bytes", 1),),
