@@ -90,6 +90,8 @@ GOOD = record(0)
 CYCLE: dict[str, Any] = {}
 CYCLE["again"] = CYCLE
 INT64 = type("int64", (), {"__module__": "numpy"})  # NumPy's, as far as a message needs it
+FRAME = type("DataFrame", (list,), {"__module__": "pandas.core.frame", "ndim": 2})
+"""As long as its rows, yet it gives the names of its columns."""
 RECORDS: dict[str, tuple[SourceRecord, str]] = {
     "topic None": (replace(GOOD, topic=None), "names no topic (None)"),
     "empty topic": (replace(GOOD, topic=""), "names no topic ('')"),
@@ -140,6 +142,11 @@ def test_an_invalid_record_is_named_by_its_index_and_nothing_is_sent(bad, messag
         ([GOOD] * 1_000_001, "returned 1000001 records at once; return at most 1000000"),
         (SourceBatch("t", [b"v"] * 1_000_001, {}, {}), "returned 1000001 records at once"),
         (SourceBatch("t", [b"a", 1], {}, {}), "SourceBatch at index 0 holds a int"),
+        (SourceBatch("t", b"a", {}, {}), "SourceBatch at index 0 has a bytes as values; it must be a list, a pyarrow"),
+        (SourceBatch("t", {"id": b"a"}, {}, {}), "SourceBatch at index 0 has a dict as values"),
+        (SourceBatch("t", {b"a"}, {}, {}), "SourceBatch at index 0 has a set as values"),
+        (SourceBatch("t", FRAME(), {}, {}), "SourceBatch at index 0 has a pandas.DataFrame as values"),
+        (SourceBatch("t", [b"a"], {}, {}, keys="k"), "SourceBatch at index 0 has a str as keys"),
         (SourceBatch("t", [b"a"], {}, {}, keys=[b"k", b"l"]), "has 1 values, yet 2 keys"),
         (SourceBatch("t", [b"a"], {}, {}, headers=[]), "has 1 values, yet 0 headers"),
         (SourceBatch("t", [b"a", b"b"], {}, {}, headers=[(), (("h", "text"),)]), "has the header ('h', 'text')"),

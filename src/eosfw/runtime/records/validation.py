@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -86,6 +86,10 @@ def _record_error(record: SourceRecord, *, any_data: bool) -> str | None:
 
 
 def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
+    for name in ("values", "keys"):
+        if _iterates_over_other_things(column := getattr(batch, name)):
+            kind = f"{type(column).__module__.partition('.')[0]}.{type(column).__name__}".removeprefix("builtins.")
+            return f"has a {kind} as {name}; it must be a list, a pyarrow.Array or a pyarrow.RecordBatch"
     for name in ("keys", "timestamps", "source_offsets", "headers"):
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
@@ -99,6 +103,11 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
         or _timestamp_error(batch.timestamps or ())
         or next(filter(None, (_header_error(each, any_data=any_data) for each in batch.headers or ())), None)
     )
+
+
+def _iterates_over_other_things(column: Any) -> bool:
+    """Whether a column gives something else than its records, such as the names of the columns of a DataFrame."""
+    return isinstance(column, str | bytes | Mapping | Set) or getattr(column, "ndim", 1) != 1
 
 
 def _arrow_error(columns: Iterable[Any], *, any_data: bool) -> str | None:
