@@ -189,9 +189,10 @@ def test_a_misspelt_hook_suggests_the_nearest_and_others_still_work() -> None:
     [
         (lambda config: [config], "config"),
         (raising(ValueError("not today")), "ValueError: not today"),
-        (lambda: Counter, "not iterable"),
+        (lambda: Counter, "eosfw_connectors returned a type; it must return a list of classes"),
+        (lambda: None, "eosfw_connectors returned a NoneType; it must return a list of classes"),
     ],
-    ids=["an unknown argument", "an error", "no list"],
+    ids=["an unknown argument", "an error", "no list", "nothing"],
 )
 def test_a_hook_that_does_not_return_a_list_is_a_failure_of_its_plugin_alone(
     hook: Callable[..., Any], reason: str

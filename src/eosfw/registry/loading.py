@@ -80,7 +80,7 @@ class _Loader:
 
     def _classes(self, source: PluginSource, hook: Callable[[], Iterable[Any]]) -> list[type[Any] | PluginDesc]:
         classes: list[type[Any] | PluginDesc] | None = self._guarded(
-            source, lambda: self._bounded(lambda: list(hook()))
+            source, lambda: self._bounded(lambda: _called(hook))
         )
         return classes or []
 
@@ -109,6 +109,14 @@ class _Loader:
 
     def _fail(self, source: PluginSource, reason: str) -> None:
         self.failures.append(PluginFailure(source.distribution, source.entry_point, reason))
+
+
+def _called(hook: Callable[[], Any]) -> list[Any]:
+    returned = hook()
+    if not isinstance(returned, Iterable):
+        name = getattr(hook, "__name__", "a hook")
+        raise PluginError(f"{name} returned a {type(returned).__name__}; it must return a list of classes")
+    return list(returned)
 
 
 def _place(error: BaseException) -> str:

@@ -100,8 +100,9 @@ class Replay:
         partitions = ", ".join(str(dict(partition)) for partition, _ in self._positions.remaining.values())
         failed = [f"task {one.id} last failed with: {described(one.failure)}" for one in self.tasks if one.failure]
         changed = (
-            f"either the source changed, or none of its {len(self.tasks)} tasks has these source partitions now: a "
-            f"connector must give each of them to some task whatever `tasks.max` is"
+            f"either the source changed, or a task keeps its place elsewhere than in source offsets, or none of its "
+            f"{len(self.tasks)} tasks has these source partitions now: a connector must give each of them to some task "
+            f"whatever `tasks.max` is"
         )
         raise DamagedDataError(
             f"the source of connector {self._name!r} could not be replayed: never met again: {partitions}; "

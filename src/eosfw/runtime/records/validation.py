@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -107,7 +108,7 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
 
 def _iterates_over_other_things(column: Any) -> bool:
     """Whether a column gives something else than its records, such as the names of the columns of a DataFrame."""
-    return isinstance(column, str | bytes | Mapping | Set) or getattr(column, "ndim", 1) != 1
+    return isinstance(column, str | bytes | Mapping | AbstractSet) or getattr(column, "ndim", 1) != 1
 
 
 def _arrow_error(columns: Iterable[Any], *, any_data: bool) -> str | None:
