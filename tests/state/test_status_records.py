@@ -58,6 +58,7 @@ def test_log_reads_what_was_written():
     assert log.tasks == {TASK.connector: {TASK: RUNNING}}
     assert log.topics == {"c": {"t": topic}}
     log.apply(*topic_removal_record("c", "t"))
+    log.apply(*task_status_record(TASK, None))
     log.apply(*connector_status_record("my-c", None))
     assert (log.connectors, log.tasks, log.topics) == ({}, {}, {})
 
@@ -104,6 +105,16 @@ def test_worker_replaces_its_own_states_and_those_of_older_generations(worker, g
     """SCN-07: `canWriteSafely`."""
     assert may_replace(RUNNING, ReportedStatus("FAILED", worker, generation)) is may
     assert may_replace(None, RUNNING)
+
+
+def test_an_old_tombstone_of_a_connector_does_not_hide_its_new_tasks():
+    """It was deleted and created anew; a worker that starts reads one partition of the topic after the other."""
+    log = folded(
+        task_status_record(TASK, RUNNING),
+        connector_status_record("my-c", None),
+        connector_status_record("my-c", RUNNING),
+    )
+    assert (log.connectors, log.tasks) == ({"my-c": RUNNING}, {"my-c": {TASK: RUNNING}})
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,8 @@ class StatusLog:
         if value is not None:
             self.connectors[_not_empty(name)] = _status(value)
             return
+        # Tasks have tombstones of their own. They may be in other partitions, of which newer records were read before.
         self.connectors.pop(name, None)
-        self.tasks.pop(name, None)
 
     def _apply_task(self, task: ConnectorTaskId, value: Any) -> None:
         self._changed.add(task.connector)
