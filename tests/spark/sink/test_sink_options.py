@@ -76,6 +76,7 @@ def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
         ({"topics": "t"}, "unknown option topics; did you mean topic?"),
         ({"subscribe": "t"}, "unknown option subscribe"),
         ({"mode": "fast"}, "option mode must be atomic or parallel, not fast"),
+        ({"mode": "paralel", "writers": "2"}, "option mode must be atomic or parallel, not paralel"),
         ({"mode": "parallel"}, "option writers is missing"),
         ({"writers": "2"}, "option writers is for mode parallel"),
         ({"mode": "parallel", "writers": "0"}, "option writers must be a whole number above 0, not 0"),
@@ -86,6 +87,7 @@ def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
         ({"kafka.bootstrap.servers": ""}, "is missing; give the cluster as HOST:PORT"),
         ({"startingBatchId": "-1"}, "must be a whole number, 0 or above, not -1"),
         ({"txnAppId": "job"}, "txnAppId and txnVersion are given together"),
+        ({"txnAppId": "job", "txnVersion": "one"}, "must be a whole number, 0 or above, not one"),
         ({"includeHeaders": "perhaps"}, "must be true or false, not perhaps"),
     ],
 )

@@ -152,6 +152,7 @@ BACKWARDS = {
         ({"kafka__enable__auto__commit": "true"}, "a read commits no offsets"),
         ({"kafka__Value__deserializer": "x"}, "keys and values are bytes"),
         ({"fetchOffset__numRetries": "3"}, "until kafka.default.api.timeout.ms"),
+        ({"provider": "eosfw", "option__subscribe": "a", "owner": "me"}, "write CREATE TEMPORARY VIEW"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str | None], message: str) -> None:

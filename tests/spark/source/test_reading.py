@@ -150,3 +150,15 @@ def test_what_cannot_be_read_is_said_in_one_sentence(spark: SparkSession, histor
     assert unknown == "unknown option startingofsets; did you mean startingOffsets?"
     assert schema.startswith("the columns are those of Spark's Kafka source: leave out schema(...)")
     assert missing == f"no topic or partition nowhere on {servers}"
+
+
+def test_sql_reads_a_topic_as_a_temporary_view_and_not_as_a_table(spark: SparkSession, history: Any) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    using = f"USING eosfw OPTIONS ('kafka.bootstrap.servers' '{history.servers}', subscribe '{topic}')"
+
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW letters {using}")
+    table = failure(lambda: spark.sql(f"CREATE TABLE letters_table {using}"))
+
+    assert values(spark.sql("SELECT * FROM letters")) == [b"a", b"b"]
+    assert table.endswith("write CREATE TEMPORARY VIEW ... USING eosfw OPTIONS (...)")

@@ -8,7 +8,16 @@ from enum import Enum
 from typing import Final
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, choice, not_negative, unknown_option
+from eosfw_spark.option_parser import (
+    API_TIMEOUT,
+    KAFKA,
+    SERVERS,
+    OptionParser,
+    choice,
+    not_negative,
+    positive,
+    unknown_option,
+)
 
 TRANSACTION_TIMEOUT: Final = "kafka.transaction.timeout.ms"
 TRANSACTIONAL_ID: Final = "kafka.transactional.id"
@@ -104,17 +113,26 @@ class _SinkParser(OptionParser):
             transaction_timeout=transaction_timeout,
             api_timeout=self._number(API_TIMEOUT, 60_000) / 1000,
             staging_location=self._named(STAGING),
-            writers=self._writers(mode),
+            writers=self._value(WRITERS, positive, None),
             starting_batch=self._value(BEGIN, not_negative, None),
             application=self._named(APPLICATION),
             version=self._value(VERSION, not_negative, None),
         )
-        if read.staging_location is not None and mode is SinkMode.PARALLEL:
+        self._raise_problems()
+        self._check_together(read)
+        self._raise_problems()
+        return read
+
+    def _check_together(self, read: SinkOptions) -> None:
+        """Note which options exclude or need each other; a wrong one counts as not given, so all must be right."""
+        if read.staging_location is not None and read.mode is SinkMode.PARALLEL:
             self._wrong(STAGING, "is for mode atomic; tasks of mode parallel stage nothing")
         if (read.application is None) != (read.version is None):
             self._wrong(APPLICATION, f"and {VERSION} are given together or not at all")
-        self._raise_problems()
-        return read
+        if read.writers is not None and read.mode is SinkMode.ATOMIC:
+            self._wrong(WRITERS, "is for mode parallel; mode atomic has one writer")
+        if read.writers is None and read.mode is SinkMode.PARALLEL:
+            self._wrong(WRITERS, "is missing; mode parallel needs the number of partitions of the DataFrame")
 
     def _check_names(self, properties: Mapping[str, str]) -> None:
         if not properties.get("bootstrap.servers"):
@@ -127,14 +145,6 @@ class _SinkParser(OptionParser):
         if text is not None and not text.strip():
             self._wrong(name, "is empty")
         return text
-
-    def _writers(self, mode: SinkMode) -> int | None:
-        given = self._text(WRITERS) is not None
-        if given and mode is SinkMode.ATOMIC:
-            self._wrong(WRITERS, "is for mode parallel; mode atomic has one writer")
-        if not given and mode is SinkMode.PARALLEL:
-            self._wrong(WRITERS, "is missing; mode parallel needs the number of partitions of the DataFrame")
-        return self._number(WRITERS, 1) if given else None
 
 
 def _unknown(name: str) -> bool:

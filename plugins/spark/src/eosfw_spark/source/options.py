@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eosfw.config.parts import PartChoice
-from eosfw.errors import Problem
+from eosfw.errors import ConfigError, Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_spark.formats import options as formats
@@ -74,6 +74,8 @@ REFUSED: Final = {
     "fetchoffset.retryintervalms": _ASKED_AGAIN,
 }
 """What Spark's Kafka source refuses, and what has no counterpart here; names in small letters."""
+TABLE: Final = "provider"
+"""What Spark adds to the options of a table of its catalog."""
 
 COMMITTED: Final = PartChoice(READER, IsolationLevel.READ_COMMITTED.value)
 
@@ -158,6 +160,9 @@ def parse_formats(options: Mapping[str, str]) -> ReadOptions | None:
 class _Parser(FormatOptionParser):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
+        if TABLE in self._given:
+            what = "format eosfw makes no table of the catalog, since Spark hands the table's options to no read"
+            raise ConfigError(Problem("", f"{what}; write CREATE TEMPORARY VIEW ... USING eosfw OPTIONS (...)"))
         self._problems += [Problem("", why) for name in options if (why := _unknown(name))]
         strategies = {each.value: each for each in StrategyOnNoMatchStartingOffset}
         self._strategy = self._value(STRATEGY, choice(strategies), StrategyOnNoMatchStartingOffset.ERROR)
