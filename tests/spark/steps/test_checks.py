@@ -53,6 +53,10 @@ def test_good_steps_have_no_problem(folder: str) -> None:
         (Step("a", [INPUT], "out"), "step a: needs either sql or function"),
         (Step("a", [INPUT], "out", sql="x", function="good_steps:total"), "needs either sql or function, not both"),
         (Step("a", [INPUT], "out", sql="  "), "step a: its sql is empty"),
+        (
+            Step("a", [INPUT], "out", sql="x", output_format="topic", trigger="1 second", output_mode="update"),
+            'step a: Spark does not write output mode "update" into topic out; take "complete"',
+        ),
         (Step("a", [INPUT], "out", function="total"), "function total: function 'total' is not written as module:name"),
         (Step("a", [INPUT], "out", function="no_steps:f"), "function no_steps:f: No module named 'no_steps'"),
         (Step("a", [INPUT], "out", function="good_steps:f"), "module good_steps has no function 'f'"),

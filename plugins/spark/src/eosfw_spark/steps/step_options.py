@@ -91,6 +91,11 @@ def output_problems(step: Step) -> Iterator[str]:
             f' trigger = "{AVAILABLE_NOW}", so that it adds what is new, or its output mode = "append", so that each'
             " run over new records adds the whole result"
         )
+    if step.output_format == "topic" and step.streaming and step.output_mode == "update":
+        yield (
+            f'Spark does not write output mode "update" into topic {step.output}; take "complete", which writes all'
+            ' rows of the result with each batch, or "append" with a watermark'
+        )
     try:
         shown_rows(step.output_options.get(NUM_ROWS))
     except ValueError as why:
