@@ -53,27 +53,6 @@ def log(tmp_path):
 ROTATIONS = {"rename": Log.rename, "copy and truncate": Log.copy_and_truncate}
 
 
-@pytest.mark.parametrize("rotate", ROTATIONS.values(), ids=ROTATIONS)
-@pytest.mark.parametrize("down", [False, True], ids=["running", "down"])
-@pytest.mark.parametrize("read", [10, 100], ids=["short", "long"])
-@pytest.mark.parametrize("times", [1, 3])
-def test_a_rotation_loses_and_repeats_nothing(log, rotate, down, read, times):
-    """FIL-11: what was not read yet is read in the file that has it now, then the younger ones."""
-    log.write(read)
-    reading = Reading(log.path, batch_size="7")
-    reading.poll()
-    for _ in range(times):
-        log.write(20)
-        rotate(log)
-        log.write(25)
-    if down:
-        reading.restart()
-
-    reading.poll()
-
-    assert reading.values == log.lines
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
 def test_a_rotated_file_may_be_packed(log, pack):
     """FIL-11: it is told by its first bytes, and waited for until it is whole."""
@@ -292,7 +271,10 @@ STEPS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_whatever_happens_to_a_log_file_each_line_is_read_once(steps):
-    """FIL-11: rotations of both kinds, packing and restarts in any order; the lines keep their order."""
+    """FIL-11: rotations of both kinds, packing and restarts in any order.
+
+    What was not read yet is read in the file that has it now, then the younger ones.
+    """
     with TemporaryDirectory() as folder:
         log = Log(folder)
         log.write(1)
