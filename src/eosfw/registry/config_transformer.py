@@ -155,14 +155,19 @@ class ConfigTransformer:
             # The name is not shown: it may be the beginning of a value that only looks like a reference.
             raise LookupRefusedError("refers to a config provider that the worker's config.providers does not name")
         try:
-            data = self._providers[provider].get(path, keys)
-            texts: dict[str, object] = {key: data.values.get(key) for key in keys}
+            data: object = self._providers[provider].get(path, keys)
+            texts: dict[str, object] = (
+                {key: data.values.get(key) for key in keys} if isinstance(data, ConfigData) else {}
+            )
         except LookupRefusedError as why:
             raise LookupRefusedError(f"config provider {provider!r}: {why}") from None
         except Exception as error:
             # Its text is not shown: nobody knows whether there is a value in it.
             logger.debug("config provider %r failed", provider, exc_info=True)
             raise LookupRefusedError(f"config provider {provider!r} failed: {type(error).__name__}") from None
+        if not isinstance(data, ConfigData):
+            said = f"its get returned a {type(data).__name__}; it must return a ConfigData"
+            raise LookupRefusedError(f"config provider {provider!r}: {said}")
         for key, text in texts.items():
             if not isinstance(text, str):
                 raise LookupRefusedError(f"config provider {provider!r}: it gives no text for {key!r}")

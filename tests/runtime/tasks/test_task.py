@@ -115,7 +115,10 @@ RECORDS: dict[str, tuple[SourceRecord, str]] = {
     "partition beyond any": (replace(GOOD, partition=2**32), "names partition 4294967296"),
     "partition that is a truth": (replace(GOOD, partition=True), "names partition True"),
     "timestamp below 0": (replace(GOOD, timestamp=-1), "has the timestamp -1"),
-    "header that is none": (replace(GOOD, headers=(("h", "text"),)), "has the header ('h', 'text')"),
+    "header that is none": (
+        replace(GOOD, headers=(("h", "text"),)),
+        "has the header ('h', 'text'); it must be a text with bytes or None; with a header.converter, with anything",
+    ),
 }
 
 

@@ -173,7 +173,8 @@ def _header_error(headers: Any, *, any_data: bool = False) -> str | None:
             case (str(), _) if any_data:
                 continue
             case _:
-                return f"has the header {header!r:.80}; it must be a text with bytes or None"
+                kinds = "anything" if any_data else "bytes or None; with a header.converter, with anything"
+                return f"has the header {header!r:.80}; it must be a text with {kinds}"
     return None
 
 
