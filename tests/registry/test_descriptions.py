@@ -17,7 +17,8 @@ MODULE = """
 from eosfw import ConfigDef, SourceConnector, SourceTask
 
 class Task(SourceTask):
-    pass
+    def poll(self):
+        return None
 
 class Connector(SourceConnector):
     name, aliases, task, config = "acme", ("AcmeSource",), Task, ConfigDef()

@@ -37,7 +37,8 @@ class InstalledEntryPoint:
 
 
 class _Task(SourceTask):
-    pass
+    def poll(self) -> None:
+        return None
 
 
 class Counter(SourceConnector):
@@ -258,6 +259,7 @@ class NameOnly(SourceConnector):
         (NameOnly, "`task_configs()` is missing"),
         (NameOnly, "`task` is not a subclass of SourceTask"),
         (NameOnly, "`config` is not a ConfigDef"),
+        (type("Unpolled", (Counter,), {"task": type("Still", (SourceTask,), {})}), "`Still.poll()` is missing"),
     ],
 )
 def test_a_class_that_is_no_connector_is_refused_with_a_reason(connector: Any, reason: str) -> None:

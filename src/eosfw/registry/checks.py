@@ -122,6 +122,8 @@ def _connector_faults(offered: type[Any]) -> list[str]:
     task = getattr(offered, "task", None)
     if not (inspect.isclass(task) and issubclass(task, SourceTask)):
         faults.append("`task` is not a subclass of SourceTask")
+    elif task.poll is SourceTask.poll:
+        faults.append(f"`{task.__name__}.poll()` is missing")
     if not isinstance(getattr(offered, "config", None), ConfigDef):
         faults.append("`config` is not a ConfigDef")
     if offered.task_configs is SourceConnector.task_configs:

@@ -7,13 +7,14 @@ from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
+from eosfw.errors import PluginError
 from eosfw.protocols import (
     Backend,
     Fencer,
     IsolationReader,
     OffsetStore,
 )
-from eosfw.registry import Plugins
+from eosfw.registry import Plugins, contract_problem
 from pytest_eos.environment.clusters.cleanup import CreatedResources
 from pytest_eos.environment.clusters.resource_recorder import RecordingBackend, record_resources
 from pytest_eos.environment.diagnostics.task_calls import CallLog, record_tasks
@@ -46,7 +47,10 @@ class ExtraPlugins(Plugins):
         """What came of this test's fencings."""
 
     def add_connector(self, connector: type[SourceConnector]) -> str:
-        """Offer a connector; return the name under which it is found."""
+        """Offer a connector; return the name under which it is found. PluginError if it breaks its contract."""
+        problem = contract_problem("connector", connector)
+        if problem is not None:
+            raise PluginError(problem)
         name: str = connector.name
         self._connectors[name] = connector
         return name
