@@ -53,7 +53,8 @@ def place(tmp_path: Path) -> Path:
 
 
 def environment(place: Path) -> dict[str, str]:
-    return {**os.environ, "TMPDIR": str(place / "tmp")}
+    # Socket files may have no path as long as this one.
+    return {**os.environ, "TMPDIR": str(place / "tmp"), "PYSPARK_UDS_MODE": "false"}
 
 
 def alive(pid: int) -> bool:
