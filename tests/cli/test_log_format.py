@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 
 import pytest
 
@@ -25,6 +26,12 @@ def test_a_line_for_people_has_the_prefix_of_connect() -> None:
 
     assert line == "eosfw: WARNING: [orders|task-3] polls again"
     assert TextFormatter().format(record("polls %s", "again")) == "eosfw: WARNING: polls again"
+
+
+def test_a_line_of_a_worker_begins_with_its_time_as_in_connect() -> None:
+    line = TextFormatter(timed=True).format(record("polls again"))
+
+    assert re.fullmatch(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] eosfw: WARNING: polls again", line)
 
 
 def test_a_traceback_is_left_out_for_people(monkeypatch) -> None:

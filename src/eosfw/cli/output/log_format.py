@@ -23,15 +23,14 @@ class LogFormat(StrEnum):
 class TextFormatter(logging.Formatter):
     """One sentence, with the task that it is about; tracebacks only if they were asked for."""
 
-    def __init__(self) -> None:
-        super().__init__("eosfw: %(levelname)s: %(message)s")
+    def __init__(self, *, timed: bool = False) -> None:
+        start = "[%(asctime)s] " if timed else ""  # as in the log of a worker of Kafka Connect
+        super().__init__(f"{start}eosfw: %(levelname)s: %(context)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
         context = current_logging_context()
+        vars(record)["context"] = "" if context is None else f"{context} "
         text = super().format(record)
-        if context is not None:
-            start = f"eosfw: {record.levelname}: "
-            text = f"{start}{context} {text.removeprefix(start)}"
         return text if debug.is_enabled() else text.partition(_TRACEBACK)[0]
 
 
@@ -58,12 +57,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(fields, ensure_ascii=False)
 
 
-def formatter(wanted: LogFormat) -> logging.Formatter:
-    """The formatter of a format."""
-    return JsonFormatter() if wanted is LogFormat.JSON else TextFormatter()
-
-
 def use(wanted: LogFormat) -> None:
-    """Write log records in another format from now on."""
+    """Write the log records of a worker, which goes on for long, in this format from now on."""
     for handler in logging.getLogger().handlers:
-        handler.setFormatter(formatter(wanted))
+        handler.setFormatter(JsonFormatter() if wanted is LogFormat.JSON else TextFormatter(timed=True))
