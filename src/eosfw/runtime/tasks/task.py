@@ -114,7 +114,9 @@ class WorkerTask:
             return
         transaction.abandoned = True  # first of all: once it wakes, the task would end its transaction itself
         self._control.stop()
-        self._resources.shut_down(lambda: self._abort_abandoned(transaction, abort_within))
+        self._resources.shut_down(
+            lambda: self._end("abort", lambda: transaction.abort_abandoned(abort_within), abandoned=True)
+        )
 
     def run(self) -> None:
         """Run until the task ends; never raises, whatever a connector does."""
@@ -233,22 +235,13 @@ class WorkerTask:
         if self._services.listener is not None:
             self._services.listener.on_topic(self.id, topic)
 
-    def _end(self, how: str, end: Callable[[], None]) -> None:
+    def _end(self, how: str, end: Callable[[], None], *, abandoned: bool = False) -> None:
         try:
             end()
         except Exception as error:  # noqa: BLE001 the error before it is raised; the coordinator aborts in time
             # With a producer that another thread closed there is nothing that anybody could mend.
-            if not self._resources.is_shut_down:
-                self._log_open_transaction(how, error)
-
-    def _abort_abandoned(self, transaction: SourceTaskTransaction, within: float) -> None:
-        try:
-            transaction.abort_abandoned(within)
-        except Exception as error:  # noqa: BLE001 the coordinator aborts in time
-            self._log_open_transaction("abort", error)
-
-    def _log_open_transaction(self, how: str, error: Exception) -> None:
-        logger.warning("task %s could not %s its open transaction: %s", self.id, how, error)
+            if abandoned or not self._resources.is_shut_down:
+                logger.warning("task %s could not %s its open transaction: %s", self.id, how, error)
 
     def _stop_source(self, source: SourceTask) -> None:
         try:

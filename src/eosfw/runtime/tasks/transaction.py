@@ -177,8 +177,9 @@ class SourceTaskTransaction:
 
     def deliver(self) -> None:
         """Have readers see what was sent without exactly-once, whose offsets may be committed much later."""
-        since = self._output.runtime.now() - self._flushed_at
-        if self._plan.exactly_once or not self._buffered or since < _LONGEST_BUFFERED or self._in_flight is not None:
+        if self._plan.exactly_once or not self._buffered or self._in_flight is not None:
+            return
+        if self._output.runtime.now() - self._flushed_at < _LONGEST_BUFFERED:
             return
         try:
             self._flush_records()
