@@ -155,23 +155,24 @@ class ConfigTransformer:
             # The name is not shown: it may be the beginning of a value that only looks like a reference.
             raise LookupRefusedError("refers to a config provider that the worker's config.providers does not name")
         try:
-            data: object = self._providers[provider].get(path, keys)
-            texts: dict[str, object] = (
-                {key: data.values.get(key) for key in keys} if isinstance(data, ConfigData) else {}
-            )
+            return _checked(self._providers[provider].get(path, keys), keys)
         except LookupRefusedError as why:
             raise LookupRefusedError(f"config provider {provider!r}: {why}") from None
         except Exception as error:
             # Its text is not shown: nobody knows whether there is a value in it.
             logger.debug("config provider %r failed", provider, exc_info=True)
             raise LookupRefusedError(f"config provider {provider!r} failed: {type(error).__name__}") from None
-        if not isinstance(data, ConfigData):
-            said = f"its get returned a {type(data).__name__}; it must return a ConfigData"
-            raise LookupRefusedError(f"config provider {provider!r}: {said}")
-        for key, text in texts.items():
-            if not isinstance(text, str):
-                raise LookupRefusedError(f"config provider {provider!r}: it gives no text for {key!r}")
-        return data
+
+
+def _checked(data: object, keys: Collection[str]) -> ConfigData:
+    """What a provider returned, if it keeps its contract; LookupRefusedError otherwise."""
+    if not isinstance(data, ConfigData):
+        raise LookupRefusedError(f"its get returned a {type(data).__name__}; it must return a ConfigData")
+    for key in keys:
+        given: object = data.values.get(key)
+        if not isinstance(given, str):
+            raise LookupRefusedError(f"it gives no text for {key!r}")
+    return data
 
 
 def config_transformer(plugins: Plugins, worker: Mapping[str, str]) -> ConfigTransformer:
