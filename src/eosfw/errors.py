@@ -6,9 +6,11 @@ call (`eosfw.error_table`), and raises only the classes below. Their names are K
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from traceback import walk_tb
+from types import FrameType
 
 __all__ = [
     "AbortableError",
@@ -68,6 +70,7 @@ __all__ = [
     "UnsupportedSaslMechanismError",
     "described",
     "one_line",
+    "place_of",
     "with_class",
 ]
 
@@ -110,13 +113,16 @@ def described(error: BaseException) -> str:
     """
     if isinstance(error, EosfwError) and str(error).strip():
         return str(error)
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not trace.tb_frame.f_locals.get("__tracebackhide__"):
-            place = f" (in {code.co_name}, {code.co_filename}:{trace.tb_lineno})"
-        trace = trace.tb_next
-    return f"{with_class(error)}{place}"
+    return with_class(error) + place_of(error, lambda frame: bool(frame.f_locals.get("__tracebackhide__")))
+
+
+def place_of(error: BaseException, is_hidden: Callable[[FrameType], bool]) -> str:
+    """The last line of an error's trace that is not hidden, to be put behind the error's text; empty without one."""
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        if not is_hidden(frame):
+            place = f" (in {frame.f_code.co_name}, {frame.f_code.co_filename}:{line})"
+    return place
 
 
 # --- what the caller must do ------------------------------------------------------------------------------------------

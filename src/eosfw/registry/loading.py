@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
 import pluggy
@@ -12,7 +12,7 @@ from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition.config_def import nearest
 from eosfw.distributions import InstalledEntryPoint, installed_entry_points
-from eosfw.errors import PluginError, one_line
+from eosfw.errors import PluginError, one_line, place_of
 from eosfw.hookspecs import PluginDesc
 from eosfw.registry.checks import ROLES, contract_problem
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
@@ -104,7 +104,7 @@ class _Loader:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit when imported)
-            self._fail(source, one_line(error) + _place(error))
+            self._fail(source, one_line(error) + place_of(error, _is_machinery))
             return None
 
     def _fail(self, source: PluginSource, reason: str) -> None:
@@ -119,13 +119,9 @@ def _called(hook: Callable[[], Any]) -> list[Any]:
     return list(returned)
 
 
-def _place(error: BaseException) -> str:
-    """The line outside of eosfw, pluggy and the import system that an error comes from, if there is one."""
-    place = ""
-    for frame, line in walk_tb(error.__traceback__):
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _MACHINERY:
-            place = f" (in {frame.f_code.co_name}, {frame.f_code.co_filename}:{line})"
-    return place
+def _is_machinery(frame: FrameType) -> bool:
+    """Whether a frame is of eosfw, pluggy or the import system, not of a plugin."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _MACHINERY
 
 
 _MACHINERY = {"eosfw", "pluggy", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
