@@ -279,48 +279,44 @@ def test_closing_leaves_no_port_and_no_thread(started):
     assert set(threading.enumerate()) - before == set()
 
 
+class RequestUnderWay:
+    """A request that the herder has begun with, and ends when it is let."""
+
+    def __init__(self, server, herder, method: str, path: str) -> None:
+        arrived, self._let = threading.Event(), threading.Event()
+
+        def wait(_: str) -> None:
+            arrived.set()
+            self._let.wait(30)
+
+        herder.before = wait
+        self.answers = []
+        address = server.url.removeprefix("http://")
+        self._caller = threading.Thread(target=lambda: self.answers.append(exchange(address, request(method, path))))
+        self._caller.start()
+        assert arrived.wait(10)
+
+    def end(self) -> None:
+        self._let.set()
+        self._caller.join(10)
+
+
 def test_a_request_under_way_is_answered_when_the_server_closes(server, herder):
-    arrived, closing = threading.Event(), threading.Event()
-
-    def wait(_: str) -> None:
-        arrived.set()
-        closing.wait(10)
-
-    herder.before = wait
-    answers = []
-    address = server.url.removeprefix("http://")
-    asking = threading.Thread(
-        target=lambda: answers.append(exchange(address, request("POST", "/connectors/c1/restart")))
-    )
-    asking.start()
-    arrived.wait(10)
+    restart = RequestUnderWay(server, herder, "POST", "/connectors/c1/restart")
     ending = threading.Thread(target=server.close)
     ending.start()
-    closing.set()
-    asking.join(10)
+    restart.end()
     ending.join(10)
 
-    assert [status for status, _ in answers] == [404]
+    assert [status for status, _ in restart.answers] == [404]
 
 
 def test_a_request_that_takes_too_long_is_answered_with_a_sentence_when_the_server_closes(server, herder, caplog):
     """Nobody knows whether it was done; the log has no error that somebody would look into."""
-    arrived, closed = threading.Event(), threading.Event()
-
-    def wait(_: str) -> None:
-        arrived.set()
-        closed.wait(30)
-
-    herder.before = wait
-    answers = []
-    address = server.url.removeprefix("http://")
-    caller = threading.Thread(target=lambda: answers.append(exchange(address, request("DELETE", "/connectors/c1"))))
-    caller.start()
-    assert arrived.wait(10)
+    deletion = RequestUnderWay(server, herder, "DELETE", "/connectors/c1")
     server.close()
-    closed.set()
-    caller.join(10)
+    deletion.end()
 
-    ((status, answered),) = answers
+    ((status, answered),) = deletion.answers
     assert (status, answered["message"]) == (500, "The worker stops; the request may or may not have been done")
     assert caplog.records == []
