@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from contextlib import ExitStack
 from functools import partial
 
@@ -127,9 +127,10 @@ def test_streams_of_two_visitors_are_not_shared(herder):
 
 def test_a_look_that_fails_fails_for_its_listener_alone():
     looks, answers = SharedLooks(), iter([ZeroDivisionError(), {"r": "x"}])
+    both_wait = threading.Event()
 
     def regions():
-        time.sleep(0.05)
+        both_wait.wait(10)
         found = next(answers)
         if isinstance(found, Exception):
             raise found
@@ -148,6 +149,8 @@ def test_a_look_that_fails_fails_for_its_listener_alone():
         async with anyio.create_task_group() as group:
             group.start_soon(listen)
             group.start_soon(listen)
+            await anyio.wait_all_tasks_blocked()
+            both_wait.set()
         return found
 
     assert sorted(anyio.run(both), key=str) == ["failed", {"r": "x"}]

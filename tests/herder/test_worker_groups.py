@@ -220,6 +220,8 @@ def test_without_exactly_once_records_do_not_wait_for_the_commit_of_their_offset
         group.until_shared(2)
         group.until(lambda: len(group.committed()) > 20, "records")
 
+        assert group.leader().connector_offsets("c") == []
+
 
 def test_two_rolling_upgrades_end_with_exactly_once(group):
     """UPG-01, CFG-11: disabled, preparing, enabled, one worker after the other; then nothing is lost or repeated."""

@@ -157,7 +157,7 @@ def test_a_client_that_shows_no_generation_any_more_was_put_out(script):
     assert script.losses == 1
 
 
-def test_what_a_user_must_mend_is_told_at_once(script):
+def test_what_a_user_must_mend_is_raised_at_once(script):
     script.found = GroupAuthorizationError("not allowed to read group g")
 
     with pytest.raises(GroupAuthorizationError, match="not allowed"):
@@ -167,7 +167,7 @@ def test_what_a_user_must_mend_is_told_at_once(script):
     assert script.made == script.closed
 
 
-def test_a_group_of_another_kind_is_told_when_its_members_outlive_a_session(script):
+def test_a_group_of_another_kind_is_refused_when_its_members_outlive_a_session(script):
     """Until then they may have been killed: nobody knows before their sessions are over."""
     script.found = InconsistentGroupProtocolError("protocol")
 

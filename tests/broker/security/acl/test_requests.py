@@ -199,7 +199,7 @@ def test_a_topic_is_created_by_metadata_only_for_who_may_describe_and_create_it(
     ],
     ids=lambda value: value.__name__.rpartition(".")[2] if hasattr(value, "__name__") else None,
 )
-def test_a_client_without_the_right_is_told_so_by_the_words_of_its_own_library(handler, request_, said):
+def test_a_refused_right_has_no_text_in_place_of_that_of_the_client(handler, request_, said):
     """ACL-12: a text, even an empty one, would take the place of "Topic authorization failed."."""
     broker = started(properties=STANDARD)
     broker.topics.create("t", 1, {})
