@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark import SparkContext
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ProducerFencedError
@@ -159,8 +160,12 @@ def test_batch_is_published_once_wherever_its_driver_dies(
     assert sink.values() == ["a", "b", "c"]
 
 
-def test_rows_that_may_go_anywhere_go_to_every_partition(sink: Sink, query: str) -> None:
+@pytest.mark.parametrize("cores", [1, 2])
+def test_rows_that_may_go_anywhere_go_to_every_partition(
+    sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
     """SPK-12: without a key and without a partition, also where one task has all of them; null says neither."""
+    monkeypatch.setattr(SparkContext, "defaultParallelism", cores)
     for batch in range(2):
         rows = sink.spark.createDataFrame([(f"{batch}",)], "value string").coalesce(1)
         SharedTransactionSink(sink.options())(rows, batch)

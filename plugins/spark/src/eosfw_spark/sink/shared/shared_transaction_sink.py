@@ -128,7 +128,8 @@ class _BatchWrite:
         context = batch.sparkSession.sparkContext
         writers = min(partitions, context.defaultParallelism)
         placed = bool({"key", "partition"} & set(columns))
-        # Rows that may go anywhere are not shuffled. Where few Spark partitions have any, the turns spread them.
+        # Rows that may go anywhere are not shuffled. Where few Spark partitions have any, the turns spread them: over
+        # the writers from batch to batch, and over the partitions of a writer once all writers had a turn.
         ways, first = (routes(writers), 0) if placed else (None, self._number)
         self._tell(TaskStep.PUBLISH_BATCH)
         began = self._runtime.now()
@@ -143,7 +144,7 @@ class _BatchWrite:
                 else:
                     assign = AssignRows(columns, topic, partitions, ways)
                     rows = batch.mapInArrow(assign, assign.schema).repartition(writers, ROUTE)
-                write = WriteRows(columns, options, server.address, ways, self._micro_batch)
+                write = WriteRows(columns, options, server.address, ways, first // writers, self._micro_batch)
                 reports = _run(rows.mapInArrow(write, REPORT))
             finally:
                 # From here on no attempt can begin to write.

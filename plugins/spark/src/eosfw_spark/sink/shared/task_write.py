@@ -105,11 +105,14 @@ class WriteRows:
         options: SinkOptions,
         address: HandleAddress,
         routes: Sequence[int] | None,
+        turn: int,
         micro_batch: MicroBatch,
     ) -> None:
-        """`routes` is None where rows were not shuffled, because they may go anywhere."""
+        """`routes` is None where rows were not shuffled, because they may go anywhere: to this writer's partitions by
+        turns, from the one of this turn on.
+        """
         self._columns, self._options, self._address, self._routes = columns, options, address, routes
-        self._micro_batch = micro_batch
+        self._turn, self._micro_batch = turn, micro_batch
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, options = _context(), self._options
@@ -132,7 +135,7 @@ class WriteRows:
         """The rows as they are sent, and the partition of each."""
         if self._routes is None:
             own = sorted(handle.partitions)
-            where = pa.scalar(own[number % len(own)].partition, pa.int32())
+            where = pa.scalar(own[(self._turn + number) % len(own)].partition, pa.int32())
             return sent_batch(batch, self._columns), pa.repeat(where, batch.num_rows)
         if batch.num_rows and pc.unique(batch.column(ROUTE)).to_pylist() != [self._routes[handle.writer]]:
             # Spark shuffled otherwise than was asked: two tasks would write to one partition.
