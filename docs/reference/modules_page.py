@@ -75,6 +75,7 @@ PUBLIC = {
         "eosfw.count_difference",
         "eosfw.garbage_collection",
         "eosfw.health",
+        "eosfw.open_files",
         "eosfw.text",
     ),
     "Tests": ("pytest_eos", "pytest_eos.contracts", "pytest_eos.virtual"),

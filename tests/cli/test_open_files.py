@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eosfw.cli.open_files import allow_many_files
+from eosfw.open_files import allow_many_files
 
 
 @pytest.fixture

@@ -167,9 +167,9 @@ class ServedBroker:
 
 def command(*, listeners: Listeners, storage: Storage, broker: ServedBroker) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
-    from eosfw.cli.open_files import allow_many_files
     from eosfw.cli.signals import run_with_signals
     from eosfw.concurrency import ThreadRuntime
+    from eosfw.open_files import allow_many_files
 
     allow_many_files()
     settings = dict(broker.settings())

@@ -201,9 +201,11 @@ class WorkerProcess:
             require_pipe(pipe).close()
 
     def _stopped(self) -> bool:
-        # WNOWAIT leaves the status for the call that waits for the end of the process.
-        look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self.pid, look) is not None
+        pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+        if pid and not os.WIFSTOPPED(status):
+            # It has ended since the last look, and the system tells a status once.
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+        return bool(pid) and os.WIFSTOPPED(status)
 
     def _read_events(self) -> None:
         for line in require_pipe(self._process.stdout):

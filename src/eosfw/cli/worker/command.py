@@ -41,11 +41,11 @@ def command(
     config topic, so a worker that starts again goes on with them. On SIGTERM it leaves the group cleanly with exit
     code 0, on Ctrl-C with 130; a second signal ends it at once.
     """
-    from eosfw.cli.open_files import allow_many_files
     from eosfw.cli.output.stdout import reserved_stdout
     from eosfw.cli.signals import RunLimits, run_with_signals
     from eosfw.cli.worker.config_file import read_worker_file
     from eosfw.concurrency import ThreadRuntime
+    from eosfw.open_files import allow_many_files
 
     use(log_format)
     allow_many_files()

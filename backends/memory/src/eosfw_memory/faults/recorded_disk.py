@@ -6,8 +6,10 @@ for that file, or for that directory, may be there or not, whatever came later; 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -18,6 +20,8 @@ from eosfw_memory.storage.files.lock_file import LOCK
 
 FOLDER = -1
 """What a name in a directory stands for, if not for a file by its number."""
+_LONGEST_PATH = 1024
+"""Bytes; `MAXPATHLEN` of macOS."""
 
 
 class Step(NamedTuple):
@@ -135,14 +139,14 @@ class RecordingSystem(OperatingSystem):
         """Folder, name and number of an open file."""
         known = self._by_inode.get(os.fstat(descriptor).st_ino)
         if known is None:
-            path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+            path = _path_of(descriptor)
             known = (*self._place(path), self._number(path))
         return known
 
     def file_name(self, descriptor: int) -> str:
         """The name of an open file, which nothing need have recorded yet."""
         known = self._by_inode.get(os.fstat(descriptor).st_ino)
-        return Path(os.readlink(f"/proc/self/fd/{descriptor}")).name if known is None else known[1]
+        return _path_of(descriptor).name if known is None else known[1]
 
     def _number(self, path: Path) -> int:
         inode = path.stat().st_ino
@@ -255,6 +259,15 @@ class Volume:
     def drawn_state(self, random: Random, chances: Sequence[float]) -> State:
         """A set of the uncertain steps at random, with torn writes; each step is kept with one of the chances."""
         return self.state(dict(_drawn(self.uncertain(), random, chances)))
+
+
+def _path_of(descriptor: int) -> Path:
+    """Where an open file lies."""
+    if sys.platform == "darwin":
+        path = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
+    else:
+        path = os.readlink(f"/proc/self/fd/{descriptor}".encode())
+    return Path(os.fsdecode(path))
 
 
 def _drawn(steps: list[tuple[int, Step]], random: Random, chances: Sequence[float]) -> list[tuple[int, Step]]:

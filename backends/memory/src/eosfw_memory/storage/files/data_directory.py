@@ -15,6 +15,7 @@ from typing import Final, Self
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw.open_files import allow_many_files
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.storage.files.broker_epoch import BrokerEpoch
 from eosfw_memory.storage.files.checkpoints import OffsetCheckpointFile
@@ -28,7 +29,7 @@ from eosfw_memory.storage.files.consistency import (
 from eosfw_memory.storage.files.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
 from eosfw_memory.storage.files.disk import FAILED, RUNNING, TEMPORARY, Disk, OperatingSystem
 from eosfw_memory.storage.files.group_fsync import GroupFsync
-from eosfw_memory.storage.files.lock_file import acquire, allow_many_files, refuse_memory
+from eosfw_memory.storage.files.lock_file import acquire, refuse_memory
 from eosfw_memory.storage.files.meta_properties import cluster_id
 from eosfw_memory.storage.files.producer_ids import ProducerIds
 from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage

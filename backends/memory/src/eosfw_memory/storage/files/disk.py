@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -45,8 +47,10 @@ class OperatingSystem:
 
     def sync(self, descriptor: int) -> None:
         """Wait until what was written is on the disk."""
-        # It also writes the size of the file, and nothing else of its metadata matters here.
-        os.fdatasync(descriptor)
+        if sys.platform == "darwin":  # whose fsync leaves data in the drive's cache
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:  # also writes the size of the file, and nothing else of its metadata matters here
+            os.fdatasync(descriptor)
 
     def truncate(self, descriptor: int, size: int) -> None:
         """Cut a file off at a size."""

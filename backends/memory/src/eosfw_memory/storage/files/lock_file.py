@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import resource
 from pathlib import Path
 from typing import Final
 
@@ -42,13 +41,6 @@ def refuse_memory(root: Path, kind: str) -> None:
     """Raise ConfigError for a directory on a kind of file system that is gone with the power."""
     if kind in _IN_MEMORY:
         raise unusable_directory(root, f"lies on {kind}, which no flush makes durable; take a directory on a disk")
-
-
-def allow_many_files() -> None:
-    """Let this process have as many files open as the system allows: each partition in use has one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def unusable_directory(root: Path, why: str) -> ConfigError:

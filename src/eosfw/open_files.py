@@ -1,9 +1,11 @@
-"""How many files and connections a server of the command line may have open."""
+"""How many files and connections this process may have open."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
+
+__all__ = ["allow_many_files"]
 
 _OPEN_MAX: Final = 10_240
 """What macOS permits whatever its hard limit says (`OPEN_MAX`)."""
@@ -13,7 +15,8 @@ def allow_many_files() -> None:
     """Raise the soft limit of this process to the hard one, as Java does when it starts.
 
     Each task of a worker holds two or three connections, so that the usual soft limit of 1,024 is reached by a few
-    hundred tasks: at the latest when those of a worker that was lost come to this one.
+    hundred tasks: at the latest when those of a worker that was lost come to this one. A broker on a disk holds a file
+    for each partition in use.
     """
     if sys.platform != "win32":  # which has no such limit
         import resource
