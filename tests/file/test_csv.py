@@ -133,12 +133,14 @@ def test_a_quote_that_a_finished_file_leaves_open_is_malformed(tmp_path, rest):
     assert "rows.csv, line 3" in text
 
 
-def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
-    """An object cannot hold both values."""
+@pytest.mark.parametrize("malformed", ["fail", "skip"])
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path, malformed):
+    """An object cannot hold both values; nor can a header be skipped, so nobody is told to."""
     file = write(tmp_path, b"a,b,a\n1,2,3\n")
 
-    with pytest.raises(DamagedDataError, match=r"rows.csv, line 1: the header names 'a' more than once"):
-        read(file, format="csv")
+    told = r"rows.csv, line 1: the header names 'a' more than once; a JSON object cannot; correct the file"
+    with pytest.raises(DamagedDataError, match=told):
+        read(file, format="csv", malformed=malformed)
 
 
 def test_a_header_alone_has_no_rows(tmp_path):

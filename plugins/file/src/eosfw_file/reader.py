@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import DamagedDataError
 from eosfw_file.file_records import FileRecords
-from eosfw_file.formats.malformed_lines import IncompleteRecord, MalformedLine
+from eosfw_file.formats.malformed_lines import CORRECT, IncompleteRecord, MalformedLine
 from eosfw_file.formats.text_format import NEWLINE, ParsedRecords, TextChunk
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class FileReader:
             try:
                 opened = self._format_opener(self._text(chunk, size))
             except MalformedLine as found:
-                raise self.malformed.failure(found) from None
+                raise self.malformed.failure(found, CORRECT) from None  # a header cannot be skipped
             if opened is not None:
                 self._format, first = opened
                 self._next = self._position = max(self._position, first)
@@ -209,7 +209,7 @@ class FileReader:
     def _larger_chunk(self, size: int) -> int:
         if size >= MAX_LINE_BYTES:
             what = f"a line of more than {MAX_LINE_BYTES >> 20} MiB; is this a text file?"
-            raise self.malformed.failure(MalformedLine(self._next, what))
+            raise self.malformed.failure(MalformedLine(self._next, what), CORRECT)
         return max(CHUNK_BYTES, 2 * size)
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 Notice = Callable[[str, str], None]
 """Takes the kind and the text of a notice."""
 
-REMEDY = "skip such lines with malformed = skip, or correct the file and give the connector another name"
+CORRECT = "correct the file and give the connector another name"
+_SKIP = f"skip such lines with malformed = skip, or {CORRECT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,6 @@ class MalformedLines:
         self._counted = (0, 1)
         self._reported_below = 0
 
-    @property
-    def skips(self) -> bool:
-        """Whether malformed lines are skipped."""
-        return self._notice is not None
-
     def report_malformed(self, position: int, what: str) -> None:
         """Count the line as skipped, or raise MalformedLine if the task is to fail."""
         if self._notice is None:
@@ -56,9 +52,9 @@ class MalformedLines:
             self._reported_below = position + 1
             self._notice("malformed line", f"{self._place(position)}: {what}; skipped")
 
-    def failure(self, found: MalformedLine) -> DamagedDataError:
+    def failure(self, found: MalformedLine, remedy: str = _SKIP) -> DamagedDataError:
         """The error that fails the task."""
-        return DamagedDataError(f"{self._place(found.position)}: {found.what}; {REMEDY}")
+        return DamagedDataError(f"{self._place(found.position)}: {found.what}; {remedy}")
 
     def waiting(self, waiting: IncompleteRecord) -> str:
         """The text of a notice about an incomplete last record."""
