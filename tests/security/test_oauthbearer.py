@@ -24,7 +24,6 @@ from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint, unsecured_token
 
 WAIT = 30.0
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
-Connected = Callable[..., dict[str, str]]
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from ..event_loop_clock import EventLoopClock
 from ..groups.group_requests import Raw
 from .test_alterations import EXACT, FETCH, PRODUCE, TIME, altered, described
 
-PRODUCE_REQUEST, FETCH_REQUEST, METADATA = 0, 1, 3
+PRODUCE_REQUEST, METADATA = 0, 3
 NOW = 1_700_000_000_000
 
 

@@ -117,7 +117,6 @@ class SparkCluster:
         self._observers = observers
         self.attempt_numbers = count()
         self.drivers = {name: Driver(self, name, executors) for name in (DRIVER, RIVAL)}
-        self.rivals = 0
         self._over = False
 
     @property
@@ -151,7 +150,6 @@ class SparkCluster:
     def beside(self, fault: PlannedFault, worker: SimulatedWorker) -> None:
         """What happens besides what every process can meet."""
         if fault.kind == "take-over" and not self.drivers[RIVAL].runs:
-            self.rivals += 1
             self.drivers[RIVAL].start()
         for driver in self.drivers.values():
             for attempt in [one for each in driver.executors if each.worker is worker for one in each.attempts]:

@@ -84,11 +84,6 @@ class VisibleTransactions:
         """Every transaction before it is decided."""
         return self._parts[0]
 
-    @property
-    def xmax(self) -> int:
-        """No transaction from it on is visible."""
-        return self._parts[1]
-
     def shows(self, xid: int) -> bool:
         """Whether a transaction that was committed is visible; its id has 32 bits, as the stream tells it."""
         low, high, running = self._parts
