@@ -121,12 +121,13 @@ def eos(
     tmp_path: Path,
 ) -> Iterator[EosHarness]:
     """The harness on the cluster: workers, runs, zombies, assertions."""
+    from pytest_eos.environment.diagnostics import rerun
     from pytest_eos.environment.diagnostics.watchdog import watching
     from pytest_eos.harness import EosHarness
     from pytest_eos.runs.groups.worker_harness import HarnessSettings
 
-    options = request.config.stash[SETTINGS]
-    settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience, options.required)
+    options, again = request.config.stash[SETTINGS], rerun.command(request.node)
+    settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience, options.required, again)
     made = request.config.stash[CREATED_RESOURCES] if eos_cluster.local is None else None
     statistics = request.config.stash[STATISTICS]
     with EosHarness(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -260,13 +259,13 @@ class EosHarness(RunHarness):
 
     def timeline_section(self) -> str:
         """The timeline, the path of its picture, and the command that repeats the test with the same seed."""
-        again = f"rerun: pytest {shlex.quote(self.settings.nodeid)} --eos-seed={self.settings.seed}"
+        again = f"\nrerun: {self.settings.command} --eos-seed={self.settings.seed}" if self.settings.command else ""
         drawn = self._drawn()
         if not drawn.events():
-            return f"no task was started\n{again}"
+            return f"no task was started{again}"
         picture = self.settings.folder / "timeline.svg"
         picture.write_text(self.picture(self.settings.nodeid), encoding="utf-8")
-        return f"{self.timeline()}\npicture: {picture}\n{again}"
+        return f"{self.timeline()}\npicture: {picture}{again}"
 
     def _drawn(self) -> History:
         """The history with the steps of streaming queries, which other processes announced."""

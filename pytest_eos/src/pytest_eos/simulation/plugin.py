@@ -110,7 +110,7 @@ def _play_all(item: pytest.Function, tokens: list[str], options: Options) -> Non
                 continue
             best = found if options.simulation_seed is not None else shrink(found, played)
             item.stash[HARNESSES] = [best.harness]
-            again = item.config.stash.get(PLAY_AGAIN, f'pytest "{item.nodeid}" --eos-simulation-seed=')
+            again = item.config.stash.get(PLAY_AGAIN, f"{harness.settings.command} --eos-simulation-seed=")
             pytest.fail(report(best, again, found), pytrace=False)
     finally:
         item.config.stash[COVERAGE].add(coverage.as_json())

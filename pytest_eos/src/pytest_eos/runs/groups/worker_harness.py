@@ -38,6 +38,8 @@ class HarnessSettings:
     patience: float
     required: Collection[str] = ()
     """What must not be missing (`--eos-require`)."""
+    command: str = ""
+    """What runs the test again but for the seed; empty where a failure does not say so."""
 
 
 class WorkerHarness:
