@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest_eos
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, TaskStep
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
+from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.clusters.faults import BrokerFaults
 from pytest_eos.environment.config.markers import LINES
 from pytest_eos.environment.config.options import add_options
@@ -83,6 +85,7 @@ def page() -> str:
             *_section("A driver of a query", QueryProcess),
             *_section("The fixture `faults`", BrokerFaults),
             "[Faults](faults.md) has every kind and every point.\n",
+            *_section("The fixture `eos_cluster`", Cluster),
             *_assertions(),
             *_contracts(),
         ]
@@ -122,12 +125,20 @@ def _steps(steps: Iterable[TaskStep]) -> str:
 
 def _fixtures() -> Iterator[str]:
     yield "## Fixtures\n"
-    yield "| fixture | gives |"
-    yield "|---|---|"
+    yield "| fixture | gives | its type |"
+    yield "|---|---|---|"
     for name, value in vars(fixtures).items():
         if type(value).__name__ == "FixtureFunctionDefinition" and name not in HIDDEN and not name.startswith("_"):
-            yield f"| `{name}` | {_prose(value)} |"
+            kind = inspect.signature(value).return_annotation.removeprefix("Iterator[").removesuffix("]")
+            yield f"| `{name}` | {_prose(value)} | {_importable(kind)} |"
     yield ""
+
+
+def _importable(kind: str) -> str:
+    """Where a test takes the name from."""
+    modules = {**dict.fromkeys(pytest_eos.__all__, "pytest_eos"), "Runtime": "eosfw.concurrency"}
+    modules["SparkSession"] = "pyspark.sql"
+    return f"`{modules[kind]}.{kind}`" if kind in modules else f"`{kind}`"
 
 
 def _section(title: str, *kinds: type) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -13,14 +14,17 @@ import pytest
 from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos import counter
 
+import pytest_eos
 from eosfw import __version__
 from eosfw.observe import TaskStep
+from pytest_eos import fixtures
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.markers import zombie_specs
 from pytest_eos.runs.queries import runs, spark
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
+OF_PACKAGE = ("eos", "eos_cluster", "faults", "zombies")
 HEAD = "import pytest\nfrom tests.pytest_eos.counter import CounterConnector\n"
 installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 
@@ -384,3 +388,12 @@ def test_a_step_of_a_query_freezes_no_task_of_a_connector(pytester, monkeypatch)
 
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*commit is a step of a connector's task: a query has the steps `batch:...`*"])
+
+
+def test_a_test_with_types_can_name_the_class_of_each_fixture_of_the_package():
+    """What `mypy --strict` asks for in the arguments of a test."""
+    kinds = {name: inspect.signature(getattr(fixtures, name)).return_annotation for name in OF_PACKAGE}
+
+    named = {name: kind.removeprefix("Iterator[").removesuffix("]") for name, kind in kinds.items()}
+    assert set(named.values()) <= set(pytest_eos.__all__)
+    assert all(inspect.isclass(getattr(pytest_eos, kind)) for kind in named.values())

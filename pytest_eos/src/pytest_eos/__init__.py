@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_eos.environment.clusters.cluster import Cluster
+    from pytest_eos.environment.clusters.faults import BrokerFaults
     from pytest_eos.harness import EosHarness
     from pytest_eos.runs.groups.distributed_group import DistributedGroup
     from pytest_eos.runs.groups.zombies import LeaderZombie, WorkerZombie
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_eos.zombies import Zombie, Zombies
 
 __all__ = [
+    "BrokerFaults",
+    "Cluster",
     "DistributedGroup",
     "EosHarness",
     "LeaderZombie",
@@ -33,6 +37,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BrokerFaults": "environment.clusters.faults",
+    "Cluster": "environment.clusters.cluster",
     "DistributedGroup": "runs.groups.distributed_group",
     "EosHarness": "harness",
     "LeaderZombie": "runs.groups.zombies",
