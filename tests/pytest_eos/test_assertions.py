@@ -136,3 +136,34 @@ def test_a_source_whose_records_share_offsets_is_named_as_the_cause(eos):
     message = r"^the source gives 2 records one source offset, \{'next': 2\} of source partition \{'stream': 's0'\}"
     with pytest.raises(ValueError, match=message):
         eos.assert_exactly_once(run, run.source_records())
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_what_an_earlier_run_wrote_is_not_called_lost(eos, values):
+    """A test of a restart: the second run has only what it wrote itself, which may be nothing."""
+    eos.run(CounterConnector, {"topic": "counts", "until": 3})
+    run = eos.run(CounterConnector, {"topic": "counts", "until": 3})
+    expected = [record.value for record in run.source_records()] if values else run.source_records()
+
+    with pytest.raises(AssertionError, match="6 missing") as failure:
+        eos.assert_exactly_once(run, expected)
+
+    likely = [line for line in str(failure.value).splitlines() if "likely" in line]
+    assert len(likely) == 1
+    assert "an earlier run wrote them" in likely[0]
+    eos.assert_exactly_once(eos.topic("counts"), expected)  # as the message says
+
+
+def test_a_pipeline_without_steps_has_no_output(eos):
+    """Bad input: there is nothing to choose from."""
+    run = eos.run_pipeline({"connectors": {"counts": {"connector.class": CounterConnector, "until": 2}}})
+
+    for name in (None, "by-city"):
+        with pytest.raises(pytest.UsageError, match=r"^the pipeline ran no steps$"):
+            run.output(name)
+
+
+def test_a_cluster_without_topics_offers_none(eos):
+    """The list of what there is does not end with a colon."""
+    with pytest.raises(AssertionError, match=r"^topic counts does not exist, .* There are: none$"):
+        eos.assert_exactly_once("counts", ["s0:0"])

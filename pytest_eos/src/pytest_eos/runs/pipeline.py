@@ -84,6 +84,8 @@ def choose_name(what: str, name: str | None, known: Mapping[str, object]) -> str
     """The given name, or the only known one; UsageError names the nearest."""
     if name is None and len(known) == 1:
         return next(iter(known))
+    if not known:
+        raise pytest.UsageError(f"the pipeline ran no {what}s")
     if name is None:
         raise pytest.UsageError(f"the pipeline has {len(known)} {what}s: say which, of: {', '.join(known)}")
     if name not in known:

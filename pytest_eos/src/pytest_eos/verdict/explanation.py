@@ -158,10 +158,15 @@ def _causes(examples: Sequence[Mismatch], aborted: Sequence[str], found: Finding
     for one in duplicates:
         authors = [author for place in one.places if (author := _author_at(place, found.eos)) is not None]
         yield from failure_hints.of_duplicate(authors, found.eos.history)
-    missing = any(one.seen < one.expected for one in examples)
+    missing = {one.identity for one in examples if one.seen < one.expected}
+    if missing and isinstance(found.seen, Run):
+        earlier = list(failure_hints.of_earlier_run(found.seen, found.eos, missing, found.kind))
+        if earlier:
+            yield from earlier
+            return
     sources = [one for one in found.sources if isinstance(one, SourceRecord)]
     if sources and _by_tasks(found) and found.eos.last_run is not None and (missing or not duplicates):
-        yield from failure_hints.of_offsets(found.eos.last_run, sources, missing=missing)
+        yield from failure_hints.of_offsets(found.eos.last_run, sources, missing=bool(missing))
 
 
 def _changed_values(changed: Difference) -> Iterator[str]:

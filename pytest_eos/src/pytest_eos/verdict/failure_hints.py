@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from eosfw.observe import History, TaskStep
 from eosfw.records import SourceRecord
 from pytest_eos.runs.groups.provenance import Author
+from pytest_eos.runs.identities import seen_identity
 from pytest_eos.runs.run import Run
+from pytest_eos.runs.run_harness import RunHarness
 from pytest_eos.verdict.committed_offsets import offsets_moved_back, offsets_without_records
 
 SUCCESSOR = (
@@ -20,6 +22,10 @@ TWICE = "one task gave a record twice: `poll` must move on behind what it return
 AHEAD = "offsets lead behind records that were not written: each must lead right behind its own record"
 OUTSIDE = "source offsets are visible without their records: they were not written in the transaction of those"
 BACK = "source offsets went back: a zombie wrote some without its records, not in the transaction of those"
+EARLIER = (
+    "an earlier run wrote them, and a run has what came since it was created; judge the topic, "
+    "`eos.assert_exactly_once(eos.topic({topic!r}), run.source_records())`"
+)
 _SHOWN = 3
 
 
@@ -32,6 +38,13 @@ def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> I
         yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, offsets[:_SHOWN]))})"
     elif missing:
         yield AHEAD
+
+
+def of_earlier_run(run: Run, eos: RunHarness, missing: Collection[object], kind: str) -> Iterator[str]:
+    """The reason why records are missing in a run that a topic has: they lie before the run."""
+    for topic in run.topics:
+        if any(seen_identity(record, kind) in missing for record in eos.topic(topic).records()):
+            yield EARLIER.format(topic=topic)
 
 
 def of_duplicate(authors: Sequence[Author], history: History) -> Iterator[str]:

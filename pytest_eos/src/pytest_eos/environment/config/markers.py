@@ -176,7 +176,7 @@ def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
     from eosfw.config import nearest
 
     near = nearest(name.lower().replace("_", "-") if dashes else name.lower(), known)
-    return (f"; did you mean {near!r}?" if near else ".") + f" There are: {', '.join(known)}"
+    return (f"; did you mean {near!r}?" if near else ".") + f" There are: {', '.join(known) or 'none'}"
 
 
 def _usual_nth(step: TaskStep) -> int:
