@@ -169,3 +169,12 @@ def test_the_marker_freezes_tasks_in_groups_too(eos, group, run):
     eos.run("slow", run.properties, worker=group)
 
     eos.assert_exactly_once(eos.last_run, expected=eos.last_run.source_records())
+
+
+@pytest.mark.parametrize("call", ["leader", "worker"])
+def test_a_single_worker_has_no_leader_to_freeze(eos, zombies, call):
+    """Bad input: refused by what is to be passed."""
+    at = {"leader": "write-task-configs", "worker": "a"}[call]
+
+    with pytest.raises(TypeError, match=rf"zombies\.{call} takes a group, as `eos\.distributed` returns it"):
+        getattr(zombies, call)(eos.worker(), at)

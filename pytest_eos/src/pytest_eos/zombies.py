@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
@@ -115,12 +117,12 @@ class Zombies:
     def process(
         self,
         connector: str,
-        properties: dict[str, object],
+        properties: Mapping[str, object],
         *,
         at: TaskStep | str,
         nth: int = 1,
         group: str | None = None,
-        worker_properties: dict[str, object] | None = None,
+        worker_properties: Mapping[str, object] | None = None,
     ) -> WorkerProcess:
         """Run a worker in a process of its own that stops itself (SIGSTOP) before a step.
 
@@ -139,12 +141,14 @@ class Zombies:
     def leader(self, group: DistributedGroup, at: TaskStep | str, *, nth: int = 1) -> LeaderZombie:
         """Freeze the leader of a group (`eos.distributed`), with its whole worker, before a step of the leader."""
         step = leader_step(at, "zombies")
+        _require_group(group, "leader")
         zombie = LeaderZombie(group, group.gates.freeze(step, nth=nth))
         self.of_groups.append(zombie)
         return zombie
 
     def worker(self, group: DistributedGroup, worker: str) -> WorkerZombie:
         """Freeze a whole worker of a group now: its membership, its tasks and its steps as the leader stand still."""
+        _require_group(group, "worker")
         zombie = WorkerZombie(group, worker)
         self.of_groups.append(zombie)
         return zombie
@@ -175,3 +179,9 @@ class Zombies:
             self._eos.statistics.zombies += 1
             self._eos.statistics.fenced += zombie.fenced
             self._eos.statistics.stopped += not zombie.fenced
+
+
+def _require_group(group: object, call: str) -> None:
+    """Raise TypeError for a single worker, which has no leader and no successor."""
+    if not isinstance(group, DistributedGroup):
+        raise TypeError(f"zombies.{call} takes a group, as `eos.distributed` returns it, not a {type(group).__name__}")
