@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection
+from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, KafkaException, TopicCollection
 from confluent_kafka import IsolationLevel as KafkaIsolation
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -278,7 +278,11 @@ class ConfluentAdmin:
             "list offsets",
         )
         answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
-        return {one: self._calls.result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+        offsets = {one: self._calls.result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+        # librdkafka (2.16) reports no error for partitions whose leader did not answer in time.
+        if OFFSET_INVALID in offsets.values():
+            raise self._calls.unanswered("list offsets")
+        return offsets
 
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._calls.call(

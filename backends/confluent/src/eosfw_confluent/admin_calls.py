@@ -90,7 +90,7 @@ class AdminCalls:
             except TimeoutError:
                 self.open()  # a handle that close() has destroyed answers nothing any more
             if left <= 0:
-                raise self._unanswered(what)
+                raise self.unanswered(what)
 
     def outcome(self, future: Answer[T], what: str, seconds: float | None = None) -> T | EosfwError:
         """Wait for an answer; return it, or its error."""
@@ -125,7 +125,7 @@ class AdminCalls:
             found.append(self.call(lambda client, timeout: client.list_topics(timeout=timeout), what))
 
         if not DeadlineCall(self._runtime, "eosfw-metadata").run(ask, left):
-            raise self._unanswered(what)
+            raise self.unanswered(what)
         return found[0]
 
     def coordinator_outcomes(
@@ -177,7 +177,8 @@ class AdminCalls:
         with suppress(KafkaException):  # the next call raises the error
             self.open().list_topics(timeout=max(LEADER_POLL, deadline - self._runtime.now()))
 
-    def _unanswered(self, what: str) -> EosfwError:
+    def unanswered(self, what: str) -> EosfwError:
+        """The error of a call that no broker answered in time."""
         return ClusterUnavailableError(
             f"{self.describe(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}; "
             "is the cluster running, is bootstrap.servers right?"
