@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from tests.kip618.group import Group, Served, exactly
 
 from authorized_kafka import ADMIN, Acl, AuthorizedKafka, credentials
+from eosfw.cli.acl.probes import AclProbes, probe_all
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.errors import EosfwError
 from eosfw.runtime.checks.acl_plan import AclBinding, Holder, acl_plan
@@ -72,6 +75,20 @@ def test_the_planned_rights_are_enough(authorized: AuthorizedKafka, backend: str
 
     assert run(group) == ""
     assert committed(authorized, group) == exactly(2, RECORDS)
+
+
+def test_a_check_misses_none_of_the_planned_rights(authorized: AuthorizedKafka, backend: str) -> None:
+    """ACL-03: a right to read a group is none to describe each topic whose offsets it might have."""
+    group = group_of(authorized, backend)
+    plan = plan_of(group)
+    authorized.grant(acls(plan))
+
+    with closing(group.backend.admin()) as admin:
+        rows = probe_all(AclProbes(group.backend, admin), plan)
+        group.backend.close()
+
+    assert [row for row in rows if row["answer"] == "missing"] == []
+    assert "group" in {row["resource"] for row in rows}
 
 
 def test_a_prefix_of_transactional_ids_is_enough(authorized: AuthorizedKafka, backend: str) -> None:

@@ -14,7 +14,7 @@ from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.concurrency import Event, ThreadRuntime
 from eosfw.config import Config
-from eosfw.errors import ClusterUnavailableError, RetriableError
+from eosfw.errors import ClusterUnavailableError, RetriableError, TopicAuthorizationError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
@@ -308,6 +308,19 @@ def test_a_task_that_has_run_and_is_about_to_start_again_is_restarting():
     reports.on_status(running)
 
     assert written == [("RESTARTING", why, True), ("PAUSED", None, False), ("RUNNING", None, False)]
+
+
+def test_a_task_that_failed_is_an_error_in_the_log_of_its_worker(caplog: pytest.LogCaptureFixture):
+    """Kafka Connect's too: who watches logs alone hears of it; the trace is in the status."""
+    reports, written = written_states()
+    why = TopicAuthorizationError("Write on the topic 'orders' is missing")
+
+    reports.on_status(TaskStatus(TASK, 0, TaskState.FAILED, error=why, trace="Traceback ..."))
+
+    assert [(one.levelname, one.message) for one in caplog.records] == [
+        ("ERROR", f"task {TASK} failed, and waits for a restart: Write on the topic 'orders' is missing")
+    ]
+    assert written == [("FAILED", "Traceback ...", True)]
 
 
 def test_a_state_that_failed_polls_repeat_does_not_replace_that_of_the_tasks_new_owner():

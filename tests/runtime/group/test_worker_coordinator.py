@@ -167,6 +167,25 @@ def test_what_a_user_must_mend_is_raised_at_once(script):
     assert script.made == script.closed
 
 
+def test_a_refusal_that_each_attempt_meets_after_a_while_is_told_once(script, caplog):
+    """A client may answer that it joins before it hears that it may not."""
+    script.coordinator.join(5.0)
+    polls = iter(range(1000))
+
+    def poll(timeout: float) -> GroupAssignment:
+        script.clock.sleep(timeout)
+        if next(polls) % 3 < 2:
+            return JOINING
+        raise GroupAuthorizationError("not allowed to read group g")
+
+    script.poll = poll
+    script.clock.sleep(60)
+
+    assert script.made > 5
+    assert caplog.messages.count("the worker is not in its group: not allowed to read group g") == 1
+    assert isinstance(script.coordinator.error, GroupAuthorizationError), "health says why it is not in its group"
+
+
 def test_a_group_of_another_kind_is_refused_when_its_members_outlive_a_session(script):
     """Until then they may have been killed: nobody knows before their sessions are over."""
     script.found = InconsistentGroupProtocolError("protocol")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Callable
 
 from eosfw.concurrency import Runtime
+from eosfw.errors import described
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.state.storage.status_records import ReportedStatus, TopicStatus
+
+logger = logging.getLogger(__name__)
 
 _AT_ONCE = (TaskState.RUNNING, TaskState.PAUSED)
 """States that only the owner of a task reports; another worker may have reported before any other state."""
@@ -54,6 +58,9 @@ class StateReports:
             # Failed polls repeat the state, maybe in a worker that has lost the task and does not know it yet.
             self._put_task(status.id, status.state.value, why, late=failures is not None)
         elif status.state is TaskState.FAILED:
+            # A worker of a group goes on, so nobody else tells of it; the status has the trace.
+            why = "" if status.error is None else f": {described(status.error)}"
+            logger.error("task %s failed, and waits for a restart%s", status.id, why)
             self._put_task(status.id, "FAILED", status.trace, late=True)
         elif status.state is TaskState.STOPPED or status.superseded:
             self._put_task(status.id, "UNASSIGNED", status.trace, late=True)

@@ -181,7 +181,8 @@ class WorkerCoordinator:
         # A member that joins again under its id was told of an outdated generation; the group still counts it in.
         expelled = self._found.generation >= 0 and found.generation < 0 and found.member_id != self._found.member_id
         self._found = found
-        self.error = self._other_kind_until = None
+        if not found.rebalancing:  # else it has only not been refused yet
+            self.error = self._other_kind_until = None
         if expelled:
             logger.warning("the group went on without this worker, which joins again")
             self._lose()
