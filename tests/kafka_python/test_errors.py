@@ -50,6 +50,12 @@ EXPECTED: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
     (FLUSH, kafka_errors.KafkaTimeoutError("Expiring 1 record(s)"), IndefiniteOutcomeError),
     (FLUSH, kafka_errors.TransactionAbortedError(), AbortableError),
     (COMMIT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
+    # A password that was changed: a task goes on once it fits again, and what was under way may have happened.
+    (COMMIT, kafka_errors.SaslAuthenticationFailedError(), IndefiniteOutcomeError),
+    (FLUSH, kafka_errors.SaslAuthenticationFailedError(), IndefiniteOutcomeError),
+    (INIT, kafka_errors.SaslAuthenticationFailedError(), IndefiniteOutcomeError),
+    (ADMIN, kafka_errors.SaslAuthenticationFailedError(), ClusterUnavailableError),
+    (READ, kafka_errors.SaslAuthenticationFailedError(), ClusterUnavailableError),
     (COMMIT, kafka_errors.KafkaConnectionError(), IndefiniteOutcomeError),
     (COMMIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
     (COMMIT, kafka_errors.InvalidTxnStateError(), InvalidTxnStateError),

@@ -11,9 +11,10 @@ import threading
 
 import pytest
 
+from eosfw.cli.connectors.client import RestClient, RestTarget
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
-from eosfw.errors import ConfigError, EosfwError
+from eosfw.errors import ClusterUnavailableError, ConfigError, EosfwError
 from eosfw_rest.authentication import Authentication, parse_credentials
 from eosfw_rest.credentials import main
 from eosfw_rest.error_mapping import STATUSES
@@ -124,6 +125,15 @@ def test_a_worker_with_an_unknown_certificate_is_not_called(started, certificate
 
     with pytest.raises(RetriableError, match="CERTIFICATE_VERIFY_FAILED"):
         stranger.request("GET", f"{server.url}/connectors", b"", {}, 10.0)
+
+
+def test_a_command_says_how_a_workers_unknown_certificate_is_trusted(started, certificate, tmp_path):
+    server = started(**certificate)
+    trusting = RestClient(RestTarget(server.url, ca=str(tmp_path / "worker.pem")))
+
+    assert trusting.get("connectors") == []
+    with pytest.raises(ClusterUnavailableError, match=r"the certificate of the worker at .* is refused: .*--ca"):
+        RestClient(RestTarget(server.url)).get("connectors")
 
 
 def test_https_without_a_certificate_is_refused():

@@ -186,6 +186,19 @@ def test_a_refusal_that_each_attempt_meets_after_a_while_is_told_once(script, ca
     assert isinstance(script.coordinator.error, GroupAuthorizationError), "health says why it is not in its group"
 
 
+def test_a_client_that_is_not_let_in_for_long_is_replaced(script, caplog):
+    """Its certificate may have been renewed on disk since it was made; a rebalance gets its time before."""
+    script.found = JOINING
+    script.coordinator.join(5.0)
+    script.clock.sleep(2 * (SESSION + REBALANCE) - 10)
+    assert script.made == 1
+
+    script.clock.sleep(20)
+
+    assert (script.made, script.closed) == (2, 1)
+    assert caplog.messages == ["the worker is not in its group: its coordinator has not let this worker in for 78 s"]
+
+
 def test_a_group_of_another_kind_is_refused_when_its_members_outlive_a_session(script):
     """Until then they may have been killed: nobody knows before their sessions are over."""
     script.found = InconsistentGroupProtocolError("protocol")

@@ -59,6 +59,25 @@ def test_states_are_read_on_in_a_topic_that_has_become_shorter(left: int) -> Non
     assert found.state == "FAILED"
 
 
+def test_a_read_that_failed_is_repeated_by_new_clients() -> None:
+    """Clients of some backends read certificates when they are made, and those may have been renewed on disk."""
+    cluster = FakeCluster(logs={STATUS: []})
+    topic = topic_of(cluster)
+    topic.read_to_end()
+    away = cluster.logs.pop(STATUS)
+    with pytest.raises(KeyError):
+        topic.read_to_end()
+    assert len(cluster.readers) == 1
+
+    cluster.logs[STATUS] = away
+    report(topic, "c", "RUNNING")
+    topic.read_to_end()
+
+    assert topic.connector("c") is not None
+    assert len(cluster.readers) == 2
+    topic.close()
+
+
 def test_of_states_that_wait_for_the_cluster_the_newest_is_written() -> None:
     """A task that is tried again reports each time: after an outage of hours states would be behind for minutes."""
     answers = threading.Event()

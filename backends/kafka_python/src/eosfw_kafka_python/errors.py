@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from kafka import errors as kafka_errors
 
 from eosfw import error_table as shared
-from eosfw.error_table import ErrorTable
+from eosfw.error_table import Codes, ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -18,6 +18,7 @@ from eosfw.errors import (
     EosfwError,
     FatalError,
     IllegalStateError,
+    IndefiniteOutcomeError,
     Problem,
 )
 from eosfw.kafka_codes import MEANINGS, Code
@@ -35,21 +36,26 @@ _CODE = re.compile(r"\[Error (-?\d+)\]")
 _BARE = re.compile(r"\[Error -?\d+\] \w+")
 """A code and a class name alone, which tell a user nothing."""
 
-INIT = shared.INIT
-BEGIN = shared.END.extended(shared.MISSING, shared.RECORDS)
-SEND = shared.PRODUCE.extended(shared.MISSING, retriable=AbortableError)
-DELIVERY = shared.DELIVERY.extended(shared.MISSING)
-FLUSH = shared.PRODUCE.extended(shared.MISSING)
-COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS)
+# The first contact has an answer of its own. Who was let in before may have another password now, and what was under
+# way may have happened.
+_LOST: Codes = {Code.SASL_AUTHENTICATION_FAILED: IndefiniteOutcomeError}
+_REFUSED: Codes = {Code.SASL_AUTHENTICATION_FAILED: ClusterUnavailableError}
+
+INIT = shared.INIT.extended(_LOST)
+BEGIN = shared.END.extended(shared.MISSING, shared.RECORDS, _LOST)
+SEND = shared.PRODUCE.extended(shared.MISSING, _LOST, retriable=AbortableError)
+DELIVERY = shared.DELIVERY.extended(shared.MISSING, _LOST)
+FLUSH = shared.PRODUCE.extended(shared.MISSING, _LOST)
+COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS, _LOST)
 """A commit also raises the errors of its records."""
-SEND_OFFSETS = shared.OFFSETS.extended(shared.MISSING)
-ABORT = shared.END
-READ = shared.READ.extended(shared.MISSING)
-ADMIN = shared.ADMIN.extended(shared.MISSING)
-FENCE = shared.FENCE
-GROUP = shared.GROUP.extended(shared.MISSING)
-TRANSACTIONS = shared.TRANSACTIONS.extended(shared.MISSING)
-ABORT_MARKER = shared.ABORT_MARKER.extended(shared.MISSING)
+SEND_OFFSETS = shared.OFFSETS.extended(shared.MISSING, _LOST)
+ABORT = shared.END.extended(_LOST)
+READ = shared.READ.extended(shared.MISSING, _REFUSED)
+ADMIN = shared.ADMIN.extended(shared.MISSING, _REFUSED)
+FENCE = shared.FENCE.extended(_REFUSED)
+GROUP = shared.GROUP.extended(shared.MISSING, _REFUSED)
+TRANSACTIONS = shared.TRANSACTIONS.extended(shared.MISSING, _REFUSED)
+ABORT_MARKER = shared.ABORT_MARKER.extended(shared.MISSING, _REFUSED)
 
 
 def code_of(error: BaseException) -> int | None:

@@ -98,10 +98,13 @@ class RestClient:
         except TimeoutError:
             raise RequestTimeoutError(f"{self._url} did not answer within {self._timeout:g} s") from None
         except (URLError, HTTPException, OSError) as why:
-            reason = getattr(why, "reason", why)
-            raise ClusterUnavailableError(
-                f"no worker answers at {self._url}: {reason}; start one with `eosfw worker`, or name one with --url"
-            ) from None
+            raise ClusterUnavailableError(self._unreachable(getattr(why, "reason", why))) from None
+
+    def _unreachable(self, reason: object) -> str:
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            refused = f"the certificate of the worker at {self._url} is refused: {reason.verify_message}"
+            return f"{refused}; name the file of its authority with --ca"
+        return f"no worker answers at {self._url}: {reason}; start one with `eosfw worker`, or name one with --url"
 
 
 def is_same_host(url: str, other: str) -> bool:

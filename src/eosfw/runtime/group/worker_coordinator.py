@@ -159,10 +159,13 @@ class WorkerCoordinator:
         """Until the worker closes or rejoins, or an error."""
         self._found = GroupAssignment()
         consumer = self._connect()
+        member_at = self._runtime.now()
         try:
             while not (self._closing or self._renewing):
                 self._note(consumer.poll(_JOINING if self._found.rebalancing else 0.0))
                 self._confirm_if_due(consumer)
+                member_at = self._runtime.now() if self.joined else member_at
+                self._give_up_if_kept_waiting(member_at)
                 self._rest()
         finally:
             self._renewing = False
@@ -218,6 +221,13 @@ class WorkerCoordinator:
             self._note_leadership()
             self._answer(is_member=True)
             self._settled.set()
+
+    def _give_up_if_kept_waiting(self, since: float) -> None:
+        """Have another client join: one reads certificates when it is made, and those may have been renewed since."""
+        # The others of the group may take their time to stop their tasks, and then a next rebalance theirs.
+        patience = 2 * (self._timeouts.session + self._timeouts.rebalance)
+        if self._runtime.now() - since > patience:
+            raise RetriableError(f"its coordinator has not let this worker in for {patience:g} s")
 
     def _lose_if_silent(self, now: float) -> None:
         """Whoever heard nothing for so long was put out of the group, though it cannot know that yet."""

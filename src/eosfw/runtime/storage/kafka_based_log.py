@@ -11,6 +11,7 @@ from typing import Self
 
 from eosfw.closeables import open_both
 from eosfw.concurrency import Runtime
+from eosfw.errors import RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import Headers, LogBatch, OffsetRange
@@ -95,6 +96,11 @@ class KafkaBasedLog(ABC):
         """Close idle readers now; those that are lent are closed when they are released."""
         with self._lock:
             self._closed = True
+        self.close_idle()
+
+    def close_idle(self) -> None:
+        """Have the next callers get new clients."""
+        with self._lock:
             idle, self._idle = self._idle, []
         for reader in idle:
             reader.close()
@@ -169,3 +175,6 @@ class KafkaBasedLogReader:
             self._log.release(self)
         else:
             self.close()
+            if isinstance(error, RetriableError):
+                # The others have read their certificates as early as this one: each of them would fail as slowly.
+                self._log.close_idle()

@@ -82,7 +82,16 @@ class StatusTopic:
         if self._clients is None:
             backend = self._backend
             self._clients = open_both(backend.admin, lambda: backend.reader(IsolationLevel.READ_UNCOMMITTED))
-        admin, reader = self._clients
+        try:
+            self._read_with(*self._clients)
+        except BaseException:
+            if not self._closed:
+                # A client reads certificates when it is made, and those may have been renewed since.
+                self._close_clients()
+                self._clients = None
+            raise
+
+    def _read_with(self, admin: Admin, reader: LogReader) -> None:
         if not self._positions:
             count = admin.partitions([self.topic]).get(self.topic, 0)
             self._positions = dict(admin.log_start_offsets([TopicPartition(self.topic, one) for one in range(count)]))
@@ -196,9 +205,11 @@ class StatusTopic:
         self._wake.put(None)
         self._writer.join(_CLOSE_TIMEOUT)
         self._abandoned = True
-        if self._clients is not None:
-            for client in self._clients:
-                client.close()
+        self._close_clients()
+
+    def _close_clients(self) -> None:
+        for client in self._clients or ():
+            client.close()
 
     def _write_until_closed(self) -> None:
         producer: TransactionalProducer | None = None
