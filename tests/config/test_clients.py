@@ -64,6 +64,17 @@ def test_the_leaders_transactional_id_cannot_be_chosen() -> None:
     assert "transactional.id=mine is replaced by connect-cluster-g" in settled.warnings[0]
 
 
+@pytest.mark.parametrize(("support", "warned"), [("enabled", False), ("disabled", True)])
+def test_no_warning_calls_acks_replaced_where_they_are_refused(support: str, *, warned: bool) -> None:
+    """CFG-07: with exactly-once a worker with these properties does not start."""
+    given = worker(**{"exactly.once.source.support": support, "producer.acks": "1"})
+    settled = leader_producer(given, "connect-cluster-g")
+
+    assert bool(settled.warnings) is warned
+    assert bool(override_problems(given)) is not warned
+    assert "acks" not in settled.properties
+
+
 @pytest.mark.parametrize(
     ("properties", "broker_max", "seconds"),
     [

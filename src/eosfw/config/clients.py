@@ -90,10 +90,12 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
     """The properties of the leader's producer, which writes the config topic (LDR-01)."""
     given = originals_with_prefix(worker.given, "producer.")
     timeout_ms = int(given.pop(TIMEOUT, _DEFAULT_TIMEOUT_MS))
-    enforced = {"enable.idempotence": "true", "transactional.id": transactional_id, "acks": "all"}
+    enforced = {"enable.idempotence": "true", "transactional.id": transactional_id}
+    if not exactly_once(worker):  # else other values are refused, and a warning before would say the contrary
+        enforced["acks"] = "all"
     properties, warnings = _enforce({**_own_client_id(worker), **given}, enforced, "worker: leader's producer")
-    for name in enforced:
-        properties.pop(name)
+    for name in (*enforced, "acks"):
+        properties.pop(name, None)
     properties.setdefault("delivery.timeout.ms", str(timeout_ms))
     return ProducerSettings(properties, warnings, timeout_ms / 1000)
 

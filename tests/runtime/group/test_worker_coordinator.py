@@ -134,6 +134,7 @@ def test_a_worker_that_hears_nothing_for_a_session_stops(script, caplog):
     assert [line.message for line in caplog.records] == [
         f"the worker has heard nothing of its group for {SESSION:g} s, and stops its tasks: no answer"
     ]
+    assert str(script.coordinator.error) == "no answer"
     with pytest.raises(RetriableError, match="did not confirm within 2 s"):
         script.coordinator.confirm(2.0)
 

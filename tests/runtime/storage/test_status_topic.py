@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.state.storage.status_records import ReportedStatus
@@ -57,6 +58,22 @@ def test_states_are_read_on_in_a_topic_that_has_become_shorter(left: int) -> Non
     topic.close()
     assert found is not None
     assert found.state == "FAILED"
+
+
+def test_a_state_of_which_nobody_knows_whether_it_was_written_is_written_again() -> None:
+    """SCN-07: the broker was away for longer than a flush waits; else RUNNING tasks stay UNASSIGNED."""
+    unknown = IndefiniteOutcomeError("flush of producer: not done within 30 s")
+    cluster = FakeCluster(logs={STATUS: []}, fail={"flush": [unknown]})
+    topic = topic_of(cluster)
+
+    report(topic, "c", "RUNNING")
+
+    topic.read_to_end()
+    found = topic.connector("c")
+    topic.close()
+    assert found is not None
+    assert found.state == "RUNNING"
+    assert len(cluster.logs[STATUS]) == 2
 
 
 def test_a_read_that_failed_is_repeated_by_new_clients() -> None:

@@ -72,7 +72,7 @@ class WorkerCoordinator:
         """Counts how often this worker was elected; None while it is not the leader."""
         self._terms = 0
         self.error: EosfwError | None = None
-        """Why the worker cannot join; None once it can."""
+        """Why the worker is not in its group; None once it is."""
         self._other_kind_until: float | None = None
         """When members of another kind of group under this id are alive for sure; None while none are found."""
 
@@ -185,7 +185,7 @@ class WorkerCoordinator:
         expelled = self._found.generation >= 0 and found.generation < 0 and found.member_id != self._found.member_id
         self._found = found
         if not found.rebalancing:  # else it has only not been refused yet
-            self.error = self._other_kind_until = None
+            self._other_kind_until = None
         if expelled:
             logger.warning("the group went on without this worker, which joins again")
             self._lose()
@@ -215,7 +215,7 @@ class WorkerCoordinator:
             self._unanswered = error
             self._lose_if_silent(self._runtime.now())
         else:
-            self._unanswered = None
+            self.error = self._unanswered = None
             # When it was asked, not answered: the answer may be old by now, and the session counts from before it.
             self._confirmed_at = now
             self._note_leadership()
@@ -236,6 +236,7 @@ class WorkerCoordinator:
             why = "" if self._unanswered is None else f": {one_line(self._unanswered)}"
             logger.warning("the worker has heard nothing of its group for %g s, and stops its tasks%s", patience, why)
             self._lose()
+            self.error = self._unanswered
 
     def _lose(self) -> None:
         was_member, self._confirmed_at, self.term = self.joined, None, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eosfw.closeables import open_both
 from eosfw.concurrency import Event, FairLock, Queue, Runtime
-from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError
+from eosfw.errors import EosfwError, IndefiniteOutcomeError, RequestTimeoutError, RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel, LogReader, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord
@@ -254,7 +254,8 @@ class StatusTopic:
                 if producer is not None:
                     producer.close()
                     producer = None
-                if not isinstance(error, RetriableError) or self._closed:
+                # Whether it was written does not matter: the newest state of a key counts, also twice.
+                if not isinstance(error, RetriableError | IndefiniteOutcomeError) or self._closed:
                     trace = None if isinstance(error, EosfwError) else error
                     logger.error("could not write to the status topic %s: %s", self.topic, error, exc_info=trace)  # noqa: TRY400 the text says it
                     return None
