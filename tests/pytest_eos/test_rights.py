@@ -110,6 +110,20 @@ def test_a_wrong_sentence_and_an_unknown_user_are_refused(eos_cluster):
         eos_cluster.client_of("carol")
 
 
+def test_a_cluster_without_rights_names_the_marker_that_gives_them(eos, eos_cluster):
+    """Bad input: not the properties of a broker, which the test did not write."""
+    marker = r"^this cluster has no users with rights: say @pytest\.mark\.eos_cluster\(rights=\{\.\.\.\}\)$"
+    run = eos.run(CounterConnector, {"until": 2})
+
+    for call in (
+        lambda: eos.worker(user="alice"),
+        lambda: eos_cluster.allow("alice", "Write on topic t"),
+        lambda: eos.assert_minimal_rights(run),
+    ):
+        with pytest.raises(pytest.fail.Exception, match=marker):
+            call()
+
+
 @pytest.mark.kafka
 @pytest.mark.nightly
 def test_a_connector_needs_each_right_of_the_plan_on_a_real_kafka(secured, tmp_path):

@@ -52,6 +52,8 @@ class Cluster:
     """Further client properties that are needed to connect."""
     runtime: Runtime = field(default_factory=runtime)
     """The clock of the cluster and of all of its clients."""
+    has_users: bool = False
+    """Whether it was started with users who have rights."""
 
     @property
     def virtual(self) -> bool:
@@ -77,7 +79,7 @@ class Cluster:
 
     def _authorized(self) -> AuthorizedCluster:
         local: object = self.local
-        if isinstance(local, AuthorizedCluster):
+        if self.has_users and isinstance(local, AuthorizedCluster):
             return local
         pytest.fail("this cluster has no users with rights: say @pytest.mark.eos_cluster(rights={...})")
 
@@ -115,7 +117,7 @@ def serving(wanted: ClusterSpec = NO_SECURITY) -> Iterator[Cluster]:
         properties |= {**_AUTHORIZER, "eosfw.tls.auto.users": ",".join(wanted.rights)}
     with closing(installed_plugins().cluster("memory").start({**RECORDED, **properties}, runtime())) as local:
         client = local.client_properties if isinstance(local, SecuredCluster) else {}
-        cluster = Cluster(local.bootstrap_servers, local, client)
+        cluster = Cluster(local.bootstrap_servers, local, client, has_users=wanted.rights is not None)
         for user, rights in (wanted.rights or {}).items():
             cluster.allow(user, *rights)
         yield cluster
