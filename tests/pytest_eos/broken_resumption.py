@@ -203,6 +203,19 @@ class OneMapping(CounterTask):
 
 
 @connector()
+class OnePartition(CounterTask):
+    """Has one mapping for the source partitions of all its records."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        self.partition: dict[str, str] = {}
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        self.partition["stream"] = stream
+        return replace(super().record(stream, number), source_partition=self.partition)
+
+
+@connector()
 class Nowhere(CounterTask):
     """States neither source partitions nor source offsets."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
@@ -20,6 +21,14 @@ class Json(CounterTask):
         value = json.dumps({"number": number, "from": stream}, indent=1).encode()
         offset = {"next": number + 1}
         return SourceRecord(self.topic, value, source_partition={"stream": stream}, source_offset=offset)
+
+
+@connector(name="stamped")
+class Stamped(CounterTask):
+    """Its records say when they were made."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        return replace(super().record(stream, number), timestamp=1_700_000_000_000 + number)
 
 
 @connector(name="repeating")
@@ -76,6 +85,23 @@ def test_a_field_is_taken_from_mappings(eos):
     run = eos.run(Json, {"until": 3, "streams": 1})
 
     eos.assert_exactly_once(run, ROWS[:3], key="field:number")
+
+
+def test_a_run_is_judged_by_the_topics_of_its_own_connector(eos):
+    """Another connector of the test wrote elsewhere."""
+    first = eos.run(CounterConnector, {"until": 3})
+    second = eos.run(Json, {"until": 3})
+
+    for run in (first, second):
+        eos.assert_exactly_once(run, run.source_records())
+
+
+def test_the_records_of_a_run_have_their_timestamps(eos):
+    """As their source states them, or as the clock of the producer does."""
+    stated, unstated = eos.run(Stamped, {"until": 3, "streams": 1}), eos.run(CounterConnector, {"until": 3})
+
+    assert [record.timestamp for record in stated.records()] == [1_700_000_000_000 + number for number in range(3)]
+    assert all(isinstance(record.timestamp, int) for record in unstated.records())
 
 
 def test_assertions_accept_lists_like_topics(eos):

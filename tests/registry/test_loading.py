@@ -250,6 +250,10 @@ class NameOnly(SourceConnector):
     name = "name-only"
 
 
+async def awaited(self: Any) -> None:
+    """A method as a client with coroutines suggests it."""
+
+
 @pytest.mark.parametrize(
     ("connector", "reason"),
     [
@@ -260,6 +264,11 @@ class NameOnly(SourceConnector):
         (NameOnly, "`task` is not a subclass of SourceTask"),
         (NameOnly, "`config` is not a ConfigDef"),
         (type("Unpolled", (Counter,), {"task": type("Still", (SourceTask,), {})}), "`Still.poll()` is missing"),
+        (
+            type("Awaited", (Counter,), {"task": type("Slow", (Counter.task,), {"at_end": awaited})}),
+            "does not keep SourceConnector: `Slow.at_end()` is `async def`, and nobody awaits it: write `def`",
+        ),
+        (type("Asked", (Counter,), {"watch": awaited}), "`Asked.watch()` is `async def`"),
     ],
 )
 def test_a_class_that_is_no_connector_is_refused_with_a_reason(connector: Any, reason: str) -> None:

@@ -91,7 +91,10 @@ class KafkaOffsetStore:
         return {name: _newest(connector, each) for name, each in found.items()}
 
     def partition_key(self, partition: SourcePartition) -> str:
-        return json.dumps(partition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        try:
+            return json.dumps(partition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        except (TypeError, ValueError) as why:
+            raise TaskFailedError(f"source partition {partition!r} cannot be stored: {why}") from None
 
 
 def _record_keys(connector: str, partition: SourcePartition) -> Sequence[bytes]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pyarrow as pa
 import pytest
 import starlette.applications  # noqa: F401 - once: of two copies in one process, routes of one do not match in the other
 from tests.pytest_eos.contracts.contract_tests import write_contract_test
-from tests.pytest_eos.counter import CounterConnector
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
@@ -385,3 +386,19 @@ class TestCounter(SourceConnectorContract):
     @pytest.fixture
     def source(self):
         return Source(CounterConnector, {"streams": 3, "until": 12, "batch": 3})
+
+
+@connector()
+class ByStream(CounterTask):
+    """Each stream has a topic of its own, whose name begins with the property `topic`."""
+
+    def record(self, stream, number):
+        return replace(super().record(stream, number), topic=f"{self.topic}-{stream}")
+
+
+class TestByStream(SourceConnectorContract):
+    """A connector that writes several topics, and none that its properties name."""
+
+    @pytest.fixture
+    def source(self):
+        return Source(ByStream, {"streams": 3, "until": 12, "batch": 3})

@@ -65,6 +65,11 @@ CASES = [
         "*with tasks.max=2: ValueError: tasks.max must be 1 *: it is a limit, *",
     ),
     ("OneMapping", "offset_of_its_own", "offsets repeat *; they share one mapping, which is changed behind each of *"),
+    (
+        "OnePartition",
+        "offset_of_its_own",
+        "offsets repeat *: 3 records have *, and 11 other offsets repeat; *share one `source_partition`, which must *",
+    ),
     ("Nowhere", "offset_of_its_own", "offsets repeat *; give each record `source_partition` and `source_offset`"),
     ("Nowhere", "belongs_to_two", "*: {} belongs to tasks [[]0, 1, 2[]]; each record needs a `source_partition`"),
 ]

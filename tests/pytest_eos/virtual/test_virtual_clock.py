@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 import pytest
@@ -191,6 +192,23 @@ def test_tasks_left_at_the_end_are_ended_and_named():
     assert len(ended) == 1
     with pytest.raises(RuntimeError, match="clock has stopped"):
         clock.sleep(1)
+
+
+def test_what_is_logged_while_tasks_are_ended_is_not_shown(clock, caplog):
+    """A watch of a killed worker would report an error of the connector, with a trace, in each test that fails."""
+
+    def watch() -> None:
+        try:
+            clock.sleep(60)
+        except BaseException:
+            logging.getLogger("watcher").exception("the connector failed")
+
+    clock.spawn("watches", watch)
+    clock.sleep(1)
+
+    assert clock.close() == ["watches"]
+    logging.getLogger("test").error("still logged")
+    assert [record.getMessage() for record in caplog.records] == ["still logged"]
 
 
 def test_a_thread_that_the_clock_does_not_know_is_refused(clock):

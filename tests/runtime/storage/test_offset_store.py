@@ -6,6 +6,7 @@ import json
 import logging
 from enum import IntEnum
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -124,6 +125,12 @@ def test_an_offset_that_connect_cannot_read_is_refused_by_name(partition, offset
     """OFF-01: before anything is written."""
     with pytest.raises(TaskFailedError, match=message):
         STORE.encode("c", "offs", [(partition, offset)])
+
+
+def test_a_partition_that_no_key_can_hold_is_refused_when_a_task_asks_for_its_offset():
+    """OFF-01: a task asks before it gives a record."""
+    with pytest.raises(TaskFailedError, match=r"^source partition \{'id': UUID\(.*\)\} cannot be stored: .*UUID"):
+        STORE.partition_key({"id": UUID(int=7)})
 
 
 @given(MAPS, MAPS)

@@ -17,6 +17,8 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+    timestamp: int | None = None
+    """Milliseconds since 1970."""
 
     @property
     def place(self) -> str:
@@ -27,5 +29,6 @@ class Record(NamedTuple):
 def records_of(batch: LogBatch) -> Iterator[Record]:
     """The records of a batch, one by one."""
     headers = batch.headers or [()] * len(batch)
-    for offset, key, value, own in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
-        yield Record(batch.topic, batch.partition, offset, key, value, own)
+    columns = zip(batch.offsets, batch.keys, batch.values, headers, batch.timestamps, strict=True)
+    for offset, key, value, own, timestamp in columns:
+        yield Record(batch.topic, batch.partition, offset, key, value, own, timestamp)

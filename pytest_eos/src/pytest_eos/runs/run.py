@@ -153,9 +153,11 @@ class Run(Topic):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics to which the connector wrote."""
+        if written := self.eos.authors.topics.get(self.name):
+            return tuple(sorted(written))
         # Transformations may send records elsewhere.
         topic = None if self.properties.get("transforms") else self.properties.get("topic")
-        return tuple(sorted({*self.eos.authors.topics, *((topic,) if topic else ())}))
+        return (topic,) if topic else ()
 
     def source_records(self) -> list[SourceRecord]:
         """The expected records: fresh tasks replay the source up to the committed offsets."""
@@ -207,6 +209,11 @@ class Run(Topic):
 
     def __str__(self) -> str:
         return f"connector {self.name}, topic {', '.join(self.topics)}"
+
+
+def whole_topics(run: Run) -> Topic:
+    """The topics of a run and its source with all that is in them, thus also what an earlier run or process wrote."""
+    return Topic(run.eos, tuple(sorted({*run.topics, *(record.topic for record in run.source_records())})))
 
 
 def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:

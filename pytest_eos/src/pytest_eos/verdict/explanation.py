@@ -95,7 +95,7 @@ def _by_tasks(found: Findings) -> bool:
         return False
     if found.eos is None or isinstance(found.seen, Run) or not isinstance(found.seen, Topic):
         return True
-    return not found.eos.authors.topics.isdisjoint(found.seen.topics)
+    return any(not known.isdisjoint(found.seen.topics) for known in found.eos.authors.topics.values())
 
 
 def _section(title: str, mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:

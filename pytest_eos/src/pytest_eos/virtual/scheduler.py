@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -205,11 +207,12 @@ class Scheduler:
         """End all participants but the test; return the names of those that still ran in no process that had ended."""
         self._closing = True
         left = [one for one in self._spawned if not one.ended]
-        for one in left:
-            self.current = one
-            # No `except Exception` of the code under test catches it: it is a BaseException.
-            one.thread.throw(GreenletExit)
-            one.ended = True
+        with _silence():
+            for one in left:
+                self.current = one
+                # No `except Exception` of the code under test catches it: it is a BaseException.
+                one.thread.throw(GreenletExit)
+                one.ended = True
         self.current = self.main
         self._ready.clear()
         self._timers.clear()
@@ -317,6 +320,17 @@ class Scheduler:
         participants = [one for one in (self.main, *self._spawned) if not one.ended]
         lines = [f"  {one.name}: {_activity(one)}" for one in participants]
         return "\n".join([f"{what}, at {self.now:.3f} s of the virtual clock. Who does what:", *lines])
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Log nothing: what ends only because the test is over has no error that anybody should read."""
+    before = logging.root.manager.disable
+    logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _activity(one: Participant) -> str:

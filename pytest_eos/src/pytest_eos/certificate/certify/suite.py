@@ -23,7 +23,7 @@ from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.clusters.faults import BrokerFaults
 from pytest_eos.harness import EosHarness
 from pytest_eos.runs.groups.worker_group import WorkerGroup
-from pytest_eos.runs.run import Run
+from pytest_eos.runs.run import Run, whole_topics
 from pytest_eos.simulation.plugin import PLAY_AGAIN
 from pytest_eos.simulation.unsupported import NotSimulatedError
 from pytest_eos.zombies import Zombies
@@ -84,7 +84,10 @@ class TestContract(SourceConnectorContract):
 
     @_unless_left_out("rights")
     @pytest.mark.skipif("transforms" in JOB.properties, reason="transformations may send records to other topics")
-    @pytest.mark.skipif(find_spec("scramp") is None, reason="users need `pip install 'eosfw-memory[sasl]'`")
+    @pytest.mark.skipif(
+        any(find_spec(one) is None for one in ("scramp", "trustme")),
+        reason="users need `pip install 'eosfw-memory[sasl,tls]'`",
+    )
     @pytest.mark.eos_cluster(rights={"connector": []})
     @pytest.mark.eos_zombie(at="commit", nth=1)
     def test_the_least_rights_are_enough(
@@ -177,7 +180,7 @@ def test_a_worker_process_killed_at_any_step_loses_and_repeats_nothing(
     worker.until_records(source.most)
     worker.stop()
 
-    eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
+    eos.assert_exactly_once(whole_topics(run), run.source_records(), key="headers")
 
 
 @_unless_left_out("spark")

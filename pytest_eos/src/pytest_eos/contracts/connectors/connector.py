@@ -39,6 +39,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.options import SETTINGS
 from pytest_eos.environment.diagnostics.watchdog import watching
 from pytest_eos.harness import EosHarness
+from pytest_eos.runs.run import whole_topics
 
 _READ = pytest.StashKey[int]()
 """How many records a task gave in the tests of a class so far, at most."""
@@ -278,7 +279,7 @@ class SourceConnectorContract:
         eos.run(source.connector, source.given, until=max(1, source.most // 3))
         run = eos.run(source.connector, source.given, until=source.most)
 
-        eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
+        eos.assert_exactly_once(whole_topics(run), run.source_records(), key="headers")
 
     @pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
     def test_a_worker_killed_at_any_step_loses_and_repeats_nothing(
@@ -296,7 +297,7 @@ class SourceConnectorContract:
 
         run = eos.run(source.connector, first.properties, until=source.most)
 
-        eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
+        eos.assert_exactly_once(whole_topics(run), run.source_records(), key="headers")
 
     @pytest.mark.eos_zombie(at="all", nth=1)
     def test_a_zombie_adds_nothing_and_takes_nothing(self, eos: EosHarness, source: Source) -> None:
@@ -335,14 +336,16 @@ def _repeating(partition: str, records: Sequence[SourceRecord]) -> str | None:
     first, *more = Counter(key_of(record.source_offset) for record in records).most_common()
     if first[1] == 1:
         return None
-    same = [record.source_offset for record in records if key_of(record.source_offset) == first[0]]
-    if not same[0]:
+    same = [record for record in records if key_of(record.source_offset) == first[0]]
+    offsets, partitions = ({id(getattr(one, name)) for one in same} for name in ("source_offset", "source_partition"))
+    if not same[0].source_offset:
         remedy = "give each record `source_partition` and `source_offset`"
-    elif len({id(offset) for offset in same}) < len(same):
+    elif len(offsets) < len(same):
         remedy = "they share one mapping, which is changed behind each of them: make a new one for each record"
     else:
         remedy = "where one place of a source gives several records, number them in the offset, and resume in between"
-    return (
-        f"offsets repeat within source partition {partition}: {first[1]} records have {first[0]}, "
-        f"and {sum(times > 1 for _, times in more)} other offsets repeat; {remedy}"
-    )
+        if len(partitions) < len(same):
+            remedy += "; they share one `source_partition`, which must not be changed behind them"
+    others = sum(times > 1 for _, times in more)
+    also = f", and {quantity(others, 'other offset')} {'repeats' if others == 1 else 'repeat'}" if others else ""
+    return f"offsets repeat within source partition {partition}: {first[1]} records have {first[0]}{also}; {remedy}"

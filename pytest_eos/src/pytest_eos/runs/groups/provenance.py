@@ -50,8 +50,8 @@ class Authors:
     def __init__(self) -> None:
         self._of: dict[Place, Author] = {}
         self._of_offsets: dict[Place, Author] = {}
-        self.topics: set[str] = set()
-        """The topics to which tasks sent records of their sources."""
+        self.topics: dict[str, set[str]] = {}
+        """The topics to which the tasks of each connector sent records of their sources."""
         self._starts: Counter[_TaskOfGeneration] = Counter()
         self._start_of: dict[int, int] = {}
         """By the identity of an event."""
@@ -112,7 +112,7 @@ class Authors:
             return then
         if event.step is TaskStep.SEND_OFFSETS:
             return partial(self._sign, (self._of, self._of_offsets), author, then)
-        self.topics.add(topic)
+        self.topics.setdefault(author.task.connector, set()).add(topic)
         return partial(self._sign, (self._of,), author, then)
 
     def _sign(
