@@ -10,7 +10,7 @@ from typing import Any
 from eosfw import protocols
 from eosfw.config.definition.config_def import ConfigDef
 from eosfw.config.parts import Aliased
-from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.connectors import AltersOffsets, CommitsRecords, SourceConnector, SourceTask
 from eosfw.hookspecs import PluginDesc
 
 
@@ -128,4 +128,18 @@ def _connector_faults(offered: type[Any]) -> list[str]:
         faults.append("`config` is not a ConfigDef")
     if offered.task_configs is SourceConnector.task_configs:
         faults.append("`task_configs()` is missing")
+    faults += _never_awaited(offered, {*vars(SourceConnector), *vars(AltersOffsets)})
+    if inspect.isclass(task):
+        faults += _never_awaited(task, {*vars(SourceTask), *vars(CommitsRecords)})
     return faults
+
+
+def _never_awaited(offered: type[Any], called: Iterable[str]) -> Iterable[str]:
+    """The methods of an author that are `async def`: calling one does nothing, and an `at_end` would always be true."""
+    for name in sorted(called):
+        found = getattr(offered, name, None)
+        if inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found):
+            yield (
+                f"`{offered.__name__}.{name}()` is `async def`, and nobody awaits it: write `def`, and run coroutines "
+                f"in it, say by an asyncio.Runner"
+            )
