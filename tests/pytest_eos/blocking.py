@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from tests.pytest_eos.counter import CounterTask, connector
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 LONG = 100.0
 
@@ -27,6 +27,18 @@ class Stopping(CounterTask):
 
     def stop(self) -> None:
         time.sleep(LONG)
+
+
+class WatchingConnector(CounterConnector):
+    """Waits in watch, as for a notification that does not come."""
+
+    def watch(self) -> Any:
+        time.sleep(LONG)
+
+
+@connector(WatchingConnector, name="watching")
+class Watching(CounterTask):
+    """Its connector blocks, it does not."""
 
 
 @connector()

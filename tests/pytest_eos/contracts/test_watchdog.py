@@ -92,6 +92,20 @@ def test_a_signal_that_comes_while_another_is_handled_changes_nothing(monkeypatc
     assert "signalled_again" not in str(failed.value)
 
 
+@pytest.mark.parametrize(("text", "test"), [(CONTRACT, "stands_still"), (RUN, "test_")], ids=["contract", "run"])
+def test_a_watch_that_blocks_is_named(pytester, text, test):
+    """A connector's own methods are watched as those of its tasks are."""
+    pytester.makepyfile(text.format(connector="Watching"))
+
+    result = pytester.runpytest_inprocess(*QUIET, "-k", test)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*watch of connector watching blocks: it has not returned for * s *stands in watch (*blocking.py:*"]
+    )
+    assert result.duration < LONG / 4
+
+
 def test_a_task_whose_stop_blocks_is_named(pytester):
     """Each method of a task is watched."""
     pytester.makepyfile(CONTRACT.format(connector="Stopping"))

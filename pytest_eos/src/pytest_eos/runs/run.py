@@ -153,11 +153,9 @@ class Run(Topic):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics to which the connector wrote."""
-        if written := self.eos.authors.topics.get(self.name):
-            return tuple(sorted(written))
         # Transformations may send records elsewhere.
         topic = None if self.properties.get("transforms") else self.properties.get("topic")
-        return (topic,) if topic else ()
+        return tuple(sorted({*self.eos.authors.topics.get(self.name, ()), *((topic,) if topic else ())}))
 
     def source_records(self) -> list[SourceRecord]:
         """The expected records: fresh tasks replay the source up to the committed offsets."""
@@ -213,7 +211,10 @@ class Run(Topic):
 
 def whole_topics(run: Run) -> Topic:
     """The topics of a run and its source with all that is in them, thus also what an earlier run or process wrote."""
-    return Topic(run.eos, tuple(sorted({*run.topics, *(record.topic for record in run.source_records())})))
+    named = {*run.topics, *(record.topic for record in run.source_records())}
+    with closing(run.eos.backend.admin()) as admin:
+        known = named & set(admin.partitions())  # a property `topic` may be but the beginning of their names
+    return Topic(run.eos, tuple(sorted(known or named)))
 
 
 def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:

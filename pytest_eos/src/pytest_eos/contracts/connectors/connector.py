@@ -340,6 +340,8 @@ def _repeating(partition: str, records: Sequence[SourceRecord]) -> str | None:
     offsets, partitions = ({id(getattr(one, name)) for one in same} for name in ("source_offset", "source_partition"))
     if not same[0].source_offset:
         remedy = "give each record `source_partition` and `source_offset`"
+    elif all(one == same[0] for one in same):
+        remedy = "`poll` gives one record several times: it must go on behind what it has returned"
     elif len(offsets) < len(same):
         remedy = "they share one mapping, which is changed behind each of them: make a new one for each record"
     else:

@@ -31,7 +31,7 @@ from eosfw.runtime import (
     split,
 )
 from pytest_eos.environment.config.installed_plugins import installed_plugins
-from pytest_eos.environment.diagnostics.task_calls import CallLog, record_tasks
+from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.virtual import VirtualRuntime
 
 PATIENCE = 5.0
@@ -118,7 +118,7 @@ class TaskDriver:
         """The source partitions whose offsets the last task asked for."""
         self.read_before = 0
         """How many records a task of an earlier driver gave, if somebody has noted it."""
-        self.connector, self._runtime = record_tasks(connector, self.calls), runtime
+        self.connector, self._runtime = self.calls.record_connector(connector), runtime
         self._config = connector_config(connector, "contract", properties)
 
     @property

@@ -1,12 +1,13 @@
-"""A record of the calls of a connector's tasks and of their results."""
+"""A record of the calls of connectors and their tasks, and of their results."""
 
 from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from types import FrameType
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from eosfw.text import quantity
 from pytest_eos.virtual.stack_frames import frame_location
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
+_OF_CONNECTOR = ("task_configs", "start", "watch", "stop")
 _SHOWN = 3
 """How many stack frames of a call are shown."""
 NEVER = "was never asked"
@@ -24,9 +26,10 @@ NEVER = "was never asked"
 
 @dataclass(slots=True)
 class TaskCalls:
-    """The calls of one task; the thread that makes them writes this."""
+    """The calls of one task, or of a connector itself; the thread that makes them writes this."""
 
     name: str
+    what: str = "task"
     calls: int = 0
     calling: str | None = None
     """The method that has not returned yet."""
@@ -111,6 +114,7 @@ class CallLog:
 
     def __init__(self) -> None:
         self.tasks: list[TaskCalls] = []
+        self._connectors: list[TaskCalls] = []
         self.interrupted = False
         """Whether Ctrl-C interrupted a call: then no task on the shared thread may start another one that blocks."""
 
@@ -118,11 +122,21 @@ class CallLog:
         """Record the calls of this task from now on."""
         calls = TaskCalls(type(task).__name__)
         self.tasks.append(calls)
-        for name in _METHODS:
-            method = getattr(task, name, None)
-            if method is not None:
-                setattr(task, name, partial(_call, self, calls, name, method))
+        self._record(task, _METHODS, calls)
         return task
+
+    def record_connector(self, connector: SourceConnector) -> SourceConnector:
+        """Record the calls of this connector, and of the tasks that it creates, from now on."""
+        calls = TaskCalls(connector.name, "connector")
+        self._connectors.append(calls)
+        self._record(connector, _OF_CONNECTOR, calls)
+        return record_tasks(connector, self)
+
+    def _record(self, called: object, methods: Iterable[str], calls: TaskCalls) -> None:
+        for name in methods:
+            method = getattr(called, name, None)
+            if method is not None:
+                setattr(called, name, partial(_call, self, calls, name, method))
 
     def summary(self, most: int = 4) -> str:
         """The calls of the last tasks that were polled, and their results, as text."""
@@ -132,12 +146,13 @@ class CallLog:
     def progress(self) -> tuple[tuple[int, int], ...]:
         """Every call that has not returned, by task, with a count; two equal results mean that none made progress."""
         # By position: of two tasks with one name, the second may be in its first poll when the next look comes.
-        tasks = enumerate(list(self.tasks))
-        return tuple((number, calls.calls) for number, calls in tasks if calls.calling is not None)
+        called = chain(enumerate(list(self.tasks)), ((~n, calls) for n, calls in enumerate(list(self._connectors))))
+        return tuple((number, calls.calls) for number, calls in called if calls.calling is not None)
 
     def blocked(self) -> TaskCalls | None:
-        """The last task with a call that has not returned."""
-        return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
+        """The last task, or else the last connector, with a call that has not returned."""
+        called = chain(reversed(self.tasks), reversed(self._connectors))
+        return next((calls for calls in called if calls.calling is not None), None)
 
 
 def record_tasks(connector: SourceConnector, recorder: TaskRecorder) -> SourceConnector:

@@ -41,6 +41,7 @@ _BLOCKED = pytest.StashKey[bool]()
 _REMEDIES = {
     "poll": "Have `poll` return an empty list when its source has nothing to give for about a second: it is called "
     "again soon",
+    "watch": "Have `watch` return the seconds until its next look within about a second: it is called again",
     "stop": "`stop` must return within about a second: give what it waits for a timeout",
 }
 _REMEDY = "It must return within about a second: give what it waits for a timeout, and raise RetriableError then"
@@ -93,7 +94,7 @@ class _Watch:
     def text(self, frame: FrameType | None, seconds: float) -> str:
         """The message: which call blocks, and where."""
         calls = self.log.blocked()
-        what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
+        what = f"{calls.calling} of {calls.what} {calls.name}" if calls is not None else "a task"
         remedy = _REMEDIES.get(str(calls.calling), _REMEDY) if calls is not None else _REMEDY
         return (
             f"{what} blocks: it has not returned for {seconds:.0f} s of real time, and stands in "

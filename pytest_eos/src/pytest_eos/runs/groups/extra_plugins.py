@@ -59,7 +59,7 @@ class ExtraPlugins(Plugins):
         own = self._connectors.get(connector_class)
         found = super().connector(connector_class) if own is None else own()
         # The calls are recorded next to the connector's own code, whose frames a report of one that blocks shows.
-        return record_tasks(record_tasks(found, self.calls), self.requests)
+        return record_tasks(self.calls.record_connector(found), self.requests)
 
     def connector_version(self, connector_class: str) -> str | None:
         own = self._connectors.get(connector_class)
