@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
@@ -27,6 +29,28 @@ class Stopping(CounterTask):
 
     def stop(self) -> None:
         time.sleep(LONG)
+
+
+@connector(name="filling")
+class Filling(CounterTask):
+    """Has a thread that fills a queue of one place, and waits for it in stop, though the queue is full."""
+
+    def start(self, *given: Any) -> None:
+        super().start(*given)
+        self.queue: Queue[Any] = Queue(1)
+        self.reader = Thread(target=self.fill, daemon=True)
+        self.reader.start()
+
+    def fill(self) -> None:
+        while records := super().poll():
+            self.queue.put(records)
+
+    def poll(self) -> Any:
+        with suppress(Empty):
+            return self.queue.get(timeout=0.2)
+
+    def stop(self) -> None:
+        self.reader.join()
 
 
 class WatchingConnector(CounterConnector):

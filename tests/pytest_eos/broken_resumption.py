@@ -44,6 +44,14 @@ class EndsEarly(CounterTask):
 
 
 @connector()
+class SaysMore(CounterTask):
+    """Waits for the end of a thread that has died: it says that there is more to come, and nothing comes."""
+
+    def at_end(self) -> bool:
+        return False
+
+
+@connector()
 class LosesTies(CounterTask):
     """Goes on behind the time of a row, which two rows have, in one place of many."""
 

@@ -66,6 +66,11 @@ CASES = [
     ),
     ("OneMapping", "offset_of_its_own", "offsets repeat *; they share one mapping, which is changed behind each of *"),
     (
+        "SaysMore",
+        "same_source_gives",
+        "the source gave no record for 5 s, yet its `at_end` says *. task contract-0: * gave 36 records, *said False*",
+    ),
+    (
         "OnePartition",
         "offset_of_its_own",
         "offsets repeat *: 3 records have *, and 11 other offsets repeat; *share one `source_partition`, which must *",
@@ -80,6 +85,14 @@ def run(pytester, connector, tests):
     """Run these tests of the contract with a connector of `broken_resumption`."""
     write_contract_test(pytester, "SourceConnectorContract", source=f"resuming.{connector}")
     return pytester.inline_run("-pno:cacheprovider", "-k", tests, "--tb=short")
+
+
+def test_a_source_that_comes_to_no_end_is_told_once(pytester):
+    """Each other test would wait for its end, say in real time for a thread, and say less."""
+    passed, skipped, failed = run(pytester, "SaysMore", CHECKS).listoutcomes()
+
+    assert [one.head_line for one in failed] == ["TestIt.test_the_same_source_gives_the_same_records"]
+    assert (passed, len(skipped)) == ([], 6)
 
 
 @pytest.mark.parametrize(("connector", "test", "message"), CASES, ids=[f"{case[0]}-{case[1]}" for case in CASES])

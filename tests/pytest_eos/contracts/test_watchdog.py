@@ -41,6 +41,16 @@ class TestIt(SourceConnectorContract):
 """
 
 
+def test_a_stop_that_waits_for_a_thread_whose_queue_is_full_is_named(pytester):
+    """A task is stopped in between, when its threads wait for room."""
+    pytester.makepyfile(CONTRACT.format(connector="Filling"))
+
+    result = pytester.runpytest_inprocess(*QUIET, "-k", "leaves_nothing_behind")
+
+    result.stdout.fnmatch_lines(["stop of task contract-0 blocks: *called by stop (*blocking.py:*"])
+    assert result.duration < LONG / 4
+
+
 def test_a_poll_that_blocks_in_virtual_time_fails_naming_its_line(pytester):
     """The patience of the test is in virtual seconds, and none of them goes by."""
     pytester.makepyfile(RUN.format(connector="Polling"))
@@ -236,9 +246,12 @@ class TestUnknownEnd(SourceConnectorContract):
     """A source that does not tell its end: what is waited for it costs virtual seconds alone."""
 
     @pytest.fixture(autouse=True)
-    def _nobody_waits_in_real_time(self, monkeypatch):
-        def sleep(_: ThreadRuntime, seconds: float) -> None:
-            raise AssertionError(f"somebody waits for {seconds} real seconds")
+    def _nobody_waits_long_in_real_time(self, monkeypatch):
+        real = ThreadRuntime.sleep
+
+        def sleep(clock: ThreadRuntime, seconds: float) -> None:
+            assert seconds < 0.1, f"somebody waits for {seconds} real seconds"
+            real(clock, seconds)
 
         monkeypatch.setattr(ThreadRuntime, "sleep", sleep)
 

@@ -116,6 +116,8 @@ class TaskDriver:
         """The tasks, kept so that garbage collection does not release what `stop` must release."""
         self.asked: Sequence[SourcePartition] = ()
         """The source partitions whose offsets the last task asked for."""
+        self.unended = False
+        """Whether a task gave no record for `PATIENCE` seconds, and said that its source is not at its end."""
         self.read_before = 0
         """How many records a task of an earlier driver gave, if somebody has noted it."""
         self.connector, self._runtime = self.calls.record_connector(connector), runtime
@@ -204,6 +206,14 @@ class TaskDriver:
             # A task need not look for more at once, so its `at_end` says nothing right behind the change.
             return before, self._read(task, boundary, most, record_offsets=True, whole_patience=True)
 
+    def stop_in_between(self, task_config: Mapping[str, str], wait: Callable[[], None]) -> None:
+        """Stop a fresh task behind its first records, after a wait in which threads of its own go on."""
+        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
+        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        with self._started(task_config, _Context(_TASK, {}, requested)) as task:
+            self._read(task, boundary, 1, record_offsets=True)
+            wait()
+
     def _read(
         self, task: SourceTask, boundary: Boundary, most: int, *, record_offsets: bool, whole_patience: bool = False
     ) -> list[Transaction]:
@@ -249,6 +259,7 @@ class TaskDriver:
             idle = self._runtime.now() - idle_since
             if (at_end and not whole_patience) or idle >= PATIENCE:
                 self._refuse_failing()
+                self.unended = at_end is False
                 with _own_faults():
                     boundary.at_end()
                 return
