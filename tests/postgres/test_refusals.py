@@ -108,12 +108,31 @@ def test_hosts_addresses_and_folders_are_taken(properties, host):
     ],
 )
 def test_a_role_that_may_not_publish_gets_the_statement(properties, role, session, mode, said):
-    """PGC-62: which somebody else may execute."""
+    """PGC-62: which somebody else may execute; from the check, too."""
     session.execute("ALTER ROLE weak REPLICATION")
+    session.execute("GRANT USAGE ON SCHEMA public TO weak; GRANT SELECT ON orders TO weak")
     properties |= {"database.user": role, "publication.autocreate.mode": mode}
 
+    (problem,) = checked(properties)
+    assert re.search(said, problem)
     with reading(properties) as task, pytest.raises(ConfigError, match=said):
         task.poll()
+
+
+def test_a_role_needs_the_database_and_the_tables_to_publish_them(properties, role, session):
+    """PGC-62: CREATE on the one, and to own the others, also by a role that it is a member of."""
+    session.execute("ALTER ROLE weak REPLICATION")
+    properties |= {"database.user": role, "publication.autocreate.mode": "filtered"}
+    session.execute("GRANT USAGE ON SCHEMA public TO weak; GRANT SELECT ON orders TO weak")
+    assert "cannot be created: the role lacks CREATE on the database" in checked(properties)[0]
+    session.execute("GRANT CREATE ON DATABASE postgres TO weak")
+    assert "cannot be created: the role does not own public.orders" in checked(properties)[0]
+
+    session.execute("ALTER TABLE orders OWNER TO weak")
+
+    assert checked(properties) == []
+    with reading(properties) as task:
+        task.until_drained()
 
 
 def test_a_connection_that_pg_hba_rejects_is_not_tried_again():
@@ -182,10 +201,28 @@ def test_a_role_that_may_not_read_a_table_is_refused(properties, role, session):
     session.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
     session.execute("ALTER ROLE weak REPLICATION")
     session.execute("INSERT INTO orders VALUES (123456)")
-    with reading(properties | {"database.user": role}) as task, pytest.raises(ConfigError) as caught:
+    properties |= {"database.user": role}
+    with reading(properties) as task, pytest.raises(ConfigError) as caught:
         task.until(1)
     assert "permission denied" in str(caught.value)
     assert "123456" not in str(caught.value)
+
+
+def test_the_check_knows_what_the_snapshot_may_not_read(properties, role, session):
+    """PGC-15: a snapshot that is over, or is not wanted, reads no row."""
+    session.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
+    session.execute("ALTER ROLE weak REPLICATION")
+    properties |= {"database.user": role}
+
+    (problem,) = checked(properties)
+
+    assert problem.endswith(
+        'may not read public.orders: GRANT USAGE ON SCHEMA "public" TO "weak"; '
+        'GRANT SELECT ON "public"."orders" TO "weak"'
+    )
+    assert checked(properties | {"snapshot.mode": "no_data"}) == []
+    session.execute("GRANT USAGE ON SCHEMA public TO weak; GRANT SELECT (id) ON orders TO weak")
+    assert checked(properties) == []
 
 
 def test_a_publication_without_a_table_that_is_named_is_refused(properties, session):
@@ -193,7 +230,10 @@ def test_a_publication_without_a_table_that_is_named_is_refused(properties, sess
     session.execute("CREATE TABLE other (id int PRIMARY KEY)")
     session.execute("CREATE PUBLICATION dbz_publication FOR TABLE other")
     properties |= {"table.include.list": "public.orders"}
-    said = "lacks public.orders.*ALTER PUBLICATION dbz_publication ADD TABLE public.orders"
+    said = (
+        'lacks public.orders.*: ALTER PUBLICATION "dbz_publication" ADD TABLE "public"."orders".* before that is not '
+        "sent: .*signal"
+    )
     assert re.search(said, checked(properties)[0])
     with reading(properties) as task, pytest.raises(ConfigError, match=said):
         task.poll()

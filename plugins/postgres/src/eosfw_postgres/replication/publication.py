@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
+    from eosfw.errors import ConfigError
     from eosfw_postgres.tables import Table
 
-__all__ = ["Published", "ensure_publication", "is_published", "published_of", "refuse_lacking"]
+__all__ = [
+    "Published",
+    "ensure_publication",
+    "is_published",
+    "published_of",
+    "refuse_lacking",
+    "refuse_without_right",
+]
 
 LISTS, GENERATED = 150000, 180000
 """The oldest versions whose publications have column lists and row filters, and may have generated columns."""
@@ -45,11 +53,14 @@ def ensure_publication(session: Connection, name: str, mode: str, tables: Sequen
     try:
         session.execute(statement)
     except InsufficientPrivilege as error:
-        raise refused(
-            "publication.autocreate.mode",
-            f"publication {name!r} cannot be created: {error.diag.message_primary}; have a role that may execute: "
-            f"{statement.as_string(session)}{_FILTERED if mode == 'all_tables' else ''}",
-        ) from None
+        raise _uncreatable(session, name, mode, statement, str(error.diag.message_primary)) from None
+
+
+def refuse_without_right(session: Connection, name: str, mode: str, tables: Sequence[Table]) -> None:
+    """Refuse a role that may not create the publication of tables."""
+    why = _lacking_right(session, mode, tables)
+    if why is not None:
+        raise _uncreatable(session, name, mode, _creation(name, mode, tables), why)
 
 
 def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> None:
@@ -58,12 +69,15 @@ def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> N
         raise refused("publication.name", f"publication {name!r} is gone: the server sends no changes without it")
     rows = session.execute("SELECT relid::bigint FROM pg_catalog.pg_get_publication_tables(%s)", [name])
     published = {oid for (oid,) in rows}
-    lacking = [str(table) for table in tables if table.oid not in published]
+    lacking = [table for table in tables if table.oid not in published]
     if lacking:
+        statement = sql.SQL("ALTER PUBLICATION {} ADD TABLE {}").format(sql.Identifier(name), _names(lacking))
+        shown = ", ".join(map(str, lacking))
         raise refused(
             "publication.name",
-            f"publication {name!r} lacks {', '.join(lacking)}, so the server sends none of their changes: "
-            f"ALTER PUBLICATION {name} ADD TABLE {', '.join(lacking)}, or leave them out of table.include.list",
+            f"publication {name!r} lacks {shown}, so the server sends none of their changes: "
+            f"{statement.as_string(session)}, or leave them out of table.include.list. What was changed before that is "
+            f"not sent: where the connector has run, let a signal (signal.data.collection) read the table anew",
         )
 
 
@@ -104,5 +118,39 @@ def _creation(name: str, mode: str, tables: Sequence[Table]) -> sql.Composed:
             "table.include.list",
             f"no table of the database is read, so there is nothing to publish in {name!r}: name tables that exist",
         )
-    named = sql.SQL(", ").join(sql.Identifier(table.namespace, table.name) for table in tables)
-    return create + sql.SQL(" FOR TABLE ") + named
+    return create + sql.SQL(" FOR TABLE ") + _names(tables)
+
+
+def _names(tables: Sequence[Table]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(table.namespace, table.name) for table in tables)
+
+
+def _lacking_right(session: Connection, mode: str, tables: Sequence[Table]) -> str | None:
+    """Why the role may not create a publication, by the server's rules."""
+    row = session.execute(
+        "SELECT rolsuper, has_database_privilege(current_database(), 'CREATE') "
+        "FROM pg_catalog.pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    is_superuser, may_create = row or (False, False)
+    if is_superuser:
+        return None
+    if mode == "all_tables":
+        return "FOR ALL TABLES takes a superuser"
+    if not may_create:
+        return "the role lacks CREATE on the database"
+    others = session.execute(
+        "SELECT oid::bigint FROM pg_catalog.pg_class "
+        "WHERE oid = ANY (%s::oid[]) AND NOT pg_has_role(relowner, 'USAGE')",
+        [[table.oid for table in tables]],
+    )
+    foreign = {oid for (oid,) in others}
+    shown = ", ".join(str(table) for table in tables if table.oid in foreign)
+    return f"the role does not own {shown}" if foreign else None
+
+
+def _uncreatable(session: Connection, name: str, mode: str, statement: sql.Composed, why: str) -> ConfigError:
+    return refused(
+        "publication.autocreate.mode",
+        f"publication {name!r} cannot be created: {why}; have a role that may execute: "
+        f"{statement.as_string(session)}{_FILTERED if mode == 'all_tables' else ''}",
+    )
