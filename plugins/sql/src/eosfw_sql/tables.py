@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,8 @@ class _Reflected:
 
 def _reflected(inspector: sa.Inspector, name: str, schema: str | None) -> _Reflected | None:
     try:
-        columns = list(inspector.get_columns(name, schema))
+        with warnings.catch_warnings(category=exc.SAWarning, action="ignore"):  # of types, which are refused by name
+            columns = list(inspector.get_columns(name, schema))
     except exc.NoSuchTableError:
         return None
     try:
