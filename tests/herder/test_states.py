@@ -71,6 +71,20 @@ class AwayConnector(CountingConnector):
     task = AwayTask
 
 
+class NoticingTask(CountingTask):
+    """Skips a line in each poll."""
+
+    def poll(self):
+        self.context.notice("malformed line", "a line is skipped")
+        return super().poll()
+
+
+class NoticingConnector(CountingConnector):
+    """Counts with tasks that skip lines."""
+
+    task = NoticingTask
+
+
 @pytest.fixture
 def sleeping(cluster: Cluster) -> Iterator[HerderGroup]:
     """A group whose tasks may sleep."""
@@ -321,6 +335,20 @@ def test_a_task_that_failed_is_an_error_in_the_log_of_its_worker(caplog: pytest.
         ("ERROR", f"task {TASK} failed, and waits for a restart: Write on the topic 'orders' is missing")
     ]
     assert written == [("FAILED", "Traceback ...", True)]
+
+
+def test_notices_of_tasks_are_in_the_log_of_their_worker_and_do_not_fill_it(cluster: Cluster, caplog):
+    """It has no summary, which shows them for a run; what was skipped or lost would be seen by nobody."""
+    with HerderGroup(cluster, GroupPlugins(NoticingConnector()), "g") as group:  # type: ignore[arg-type]
+        herder = group.start()
+        herder.put_connector("c", {**COUNTING, "streams": "1", "until": "0"})
+        until_states(herder, group, "RUNNING", ["RUNNING"])
+        group.runtime.sleep(60)
+
+    said = [one.message for one in caplog.records if "a line is skipped" in one.message]
+    assert said[0] == "a line is skipped (malformed line: 1)"
+    assert 3 < len(said) < 10, "each pause is twice as long as the one before"
+    assert int(said[-1].rpartition(" ")[2].rstrip(")")) > 20
 
 
 def test_a_state_that_failed_polls_repeat_does_not_replace_that_of_the_tasks_new_owner():

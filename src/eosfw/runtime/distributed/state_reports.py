@@ -9,7 +9,7 @@ from collections.abc import Callable
 from eosfw.concurrency import Runtime
 from eosfw.errors import described
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.status import Notice, TaskState, TaskStatus
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.state.storage.status_records import ReportedStatus, TopicStatus
 
@@ -75,6 +75,10 @@ class StateReports:
             noted.add(topic)
             now = int(self._runtime.wall() * 1000)
             self._statuses.put_topic(TopicStatus(topic, task.connector, task.task, now))
+
+    def on_notice(self, task: ConnectorTaskId, notice: Notice) -> None:
+        # A run shows notices in its summary; a worker has none, and the record has the task.
+        logger.warning("%s (%s: %d)", notice.text, notice.kind, notice.count)
 
     def restarting(self, task: ConnectorTaskId) -> None:
         """Report that a task is being restarted."""

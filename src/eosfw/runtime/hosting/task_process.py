@@ -20,7 +20,7 @@ from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.messages import HostedTaskSpec
 from eosfw.runtime.hosting.worker_client import METRICS_INTERVAL, REPORT_INTERVAL, WorkerClient
-from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.status import Notice, TaskState, TaskStatus
 from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.tasks.plan import AssignedTask
@@ -210,6 +210,9 @@ class _Topics:
         if topic not in self._known:
             self._known.add(topic)
             self._client.on_topic(topic)
+
+    def on_notice(self, task: ConnectorTaskId, notice: Notice) -> None:
+        """Do nothing: the statuses have it."""
 
 
 class WorkerLogHandler(logging.Handler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.status import TaskStatus
+from eosfw.runtime.status import Notice, TaskStatus
 
 
 class ActiveTopicsRecorder:
@@ -19,6 +19,9 @@ class ActiveTopicsRecorder:
 
     def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
         self._topics[task.connector, topic] = None
+
+    def on_notice(self, task: ConnectorTaskId, notice: Notice) -> None:
+        """Do nothing: the summary of the run has it."""
 
     def of(self, connector: str) -> Sequence[str]:
         """The topics of a connector."""

@@ -15,6 +15,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import ErrorHandlingMetrics, Notice, PollFailures, TaskState, TaskStatus
 from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.state.steps import Announce, StepEvent, TaskStep
+from eosfw.state.tasks.backoff import LogBackoff
 
 
 class TaskListener(Protocol):
@@ -25,6 +26,9 @@ class TaskListener(Protocol):
 
     def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
         """Called for every batch of records that a task sends, with its topic (KIP-558)."""
+
+    def on_notice(self, task: ConnectorTaskId, notice: Notice) -> None:
+        """Called now and then, ever more rarely, while a task reports what is no error; with the sum of its kind."""
 
 
 class TaskStatusRecorder:
@@ -43,6 +47,8 @@ class TaskStatusRecorder:
         self.redacted = redacted
         """Takes the values of config providers out of an error, before it is kept or logged."""
         self._notices: dict[str, Notice] = {}
+        self._told: dict[str, LogBackoff] = {}
+        """When the listener heard of a kind of notice."""
         self.last_step: TaskStep | None = None
         """The step announced last."""
         self._trace: str | None = None
@@ -167,6 +173,9 @@ class TaskStatusRecorder:
         known = self._notices.get(kind)
         merged = Notice(kind, text if known is None else known.text, (0 if known is None else known.count) + count)
         self._notices = {**self._notices, kind: merged}  # a new mapping: another thread may be reading the old one
+        listener = self._listener  # once: `leave_behind` comes from another thread
+        if listener is not None and self._told.setdefault(kind, LogBackoff()).due(self._runtime.now()):
+            listener.on_notice(self._task.id, replace(merged, text=text))
 
     def failed(self, error: BaseException) -> None:
         """Note that the task failed, with the trace."""
