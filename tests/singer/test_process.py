@@ -68,6 +68,33 @@ def test_a_tap_has_ended_though_what_it_has_started_has_not(tmp_path):
     assert not any(map(alive, group))
 
 
+def test_a_tap_that_is_killed_in_the_middle_of_a_line_has_failed(tmp_path):
+    """SNG-09: what it wrote of the line is no message that it should not have written."""
+    once = tmp_path / "once"
+    once.touch()
+    code = f"""
+import os, pathlib, sys
+print('{{"type": "SCHEMA", "stream": "orders", "key_properties": [], ', end="")
+print('"schema": {{"properties": {{"id": {{"type": "integer"}}}}}}}}')
+once = pathlib.Path({str(once)!r})
+if once.exists():
+    once.unlink()
+    print('{{"type": "RECORD", "stream": "or', end="", flush=True)
+    os.kill(os.getpid(), 9)
+print('{{"type": "RECORD", "stream": "orders", "record": {{"id": 7}}}}')
+print('{{"type": "STATE", "value": {{"a": 1}}}}', end="")
+"""
+    script = tmp_path / "tap.py"
+    script.write_text(code)
+    given = properties({}, retry_backoff_ms=0) | {"tap.command": f"{sys.executable} {script}"}
+    with reading(given) as task:
+        task.run()
+
+    assert [str(one).partition(";")[0] for one in task.errors] == ["tap.command: python ended by signal 9"]
+    assert task.ids == [7]
+    assert json.loads(task.offset["state"]) == {"a": 1}
+
+
 def test_a_task_that_was_shut_out_ends_its_tap(eos, tmp_path, zombies):
     """SNG-11: a zombie's tap lives no longer than the zombie; the worker's own `stop` ends it."""
     rows = rows_file(tmp_path / "rows", [("orders", number, f"2024-01-{number:02}") for number in range(1, 20)])

@@ -84,7 +84,7 @@ def test_a_killed_tap_loses_and_repeats_nothing(rows, tmp_path, boundary, behind
         assert sorted(task.ids) == [1, 1, 2, 3]
         if behind < 4:
             (error,) = task.errors
-            assert str(error).startswith("tap.command: python ended by signal 9; what it wrote to stderr is in the log")
+            assert str(error).startswith("tap.command: python ended by signal 9; what it wrote to stderr is logged ")
 
 
 def test_a_worker_aborts_what_a_killed_tap_gave(eos, rows, tmp_path):

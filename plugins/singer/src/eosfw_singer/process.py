@@ -110,16 +110,22 @@ class TapProcess:
             for key in list(self._selector.get_map().values()):
                 self._selector.unregister(key.fileobj)
             self._log(self._log_lines.last())
-            found = self._lines.last()
         for key, _ in ready:
             data = os.read(key.fd, _CHUNK)
             if key.fileobj is self._process.stdout:
-                found += self._lines.lines(data) if data else self._lines.last()
+                found += self._lines.lines(data)
             else:
                 self._log(self._log_lines.lines(data) if data else self._log_lines.last())
             if not data:
                 self._selector.unregister(key.fileobj)
+        if not self._selector.get_map():
+            found += self._line_without_end()
         return found if found or self._selector.get_map() else None
+
+    def _line_without_end(self) -> list[bytes]:
+        """The last line, if it has no end: a tap that failed may have been ended in the middle of it."""
+        rest = self._lines.last()
+        return rest if rest and self.status() == 0 else []
 
     def status(self) -> int:
         """The exit status, once nothing follows on stdout and stderr."""

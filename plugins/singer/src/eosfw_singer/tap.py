@@ -97,8 +97,8 @@ class Tap:
         if status:
             how = f"with status {status}" if status < 128 else f"by signal {status - 128}"
             raise RetriableError(
-                f"tap.command: {name} ended {how}{f' and {error}' if error else ''}; what it wrote to stderr is in the "
-                f"log, by the logger eosfw_singer.process"
+                f"tap.command: {name} ended {how}{f' and {error}' if error else ''}; what it wrote to stderr is logged "
+                f"at level INFO by eosfw_singer.process: see it with eosfw --debug, or set the level of that logger"
             )
         if self._catalog is None:
             return None
