@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -36,6 +37,7 @@ waits for as long as the table is locked, and nobody could read other tables mea
 Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
 _WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
 """Dialects that are asked for the text of JSON."""
+_QUERY = "the query"
 _BY_LIBPQ = ("psycopg", "psycopg2")
 _ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
 """A server whose machine or network has failed ends no connection: within two minutes that is an error."""
@@ -59,7 +61,7 @@ class Database:
 
     def rows(self, statement: sa.Executable) -> Sequence[Sequence[Any]]:
         """The rows of a statement, in a transaction of its own."""
-        with self._connected() as connection, self._translated():
+        with self._connected() as connection, self._translated(_source_of(statement)):
             return connection.execute(statement).all()
 
     def cursor(self, statement: sa.Executable, fetched: int) -> Cursor:
@@ -67,11 +69,11 @@ class Database:
 
         `fetched` says how many of them the driver holds at a time. SQLite's writers may have to wait for the end.
         """
-        connection = self._connect()
-        with self._translated():
+        connection, read = self._connect(), partial(self._translated, _source_of(statement))
+        with read():
             try:
                 options = {"stream_results": True, "max_row_buffer": fetched}
-                return Cursor(connection, connection.execute(statement, execution_options=options), self._translated)
+                return Cursor(connection, connection.execute(statement, execution_options=options), read)
             except BaseException:
                 connection.close()
                 raise
@@ -88,7 +90,7 @@ class Database:
 
     def columns_of_query(self, query: str) -> Sequence[Mapping[str, Any]]:
         """The columns of a query as an inspector tells those of a table."""
-        with self._connected() as connection, self._translated():
+        with self._connected() as connection, self._translated(_QUERY):
             return columns_of_query(connection, query)
 
     def subquery(self, query: str, columns: Sequence[Mapping[str, Any]]) -> sa.FromClause:
@@ -127,12 +129,19 @@ class Database:
             raise
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, source: str) -> Iterator[None]:
         try:
-            with translated(self.name):
+            with translated(self.name, source):
                 yield
         except (ValueError, TypeError, ArithmeticError):
-            raise unreadable_value(self.name) from None
+            raise unreadable_value(self.name, source) from None
+
+
+def _source_of(statement: sa.Executable) -> str:
+    """What a statement reads, for messages."""
+    sources = statement.get_final_froms() if isinstance(statement, sa.Select) else ()
+    names = [one.fullname for one in sources if isinstance(one, sa.TableClause)]
+    return f"table {', '.join(names)}" if names else _QUERY
 
 
 class Cursor:

@@ -44,21 +44,25 @@ def refused(name: str, what: str) -> ConfigError:
     return ConfigError(Problem(name, what))
 
 
-def unreadable_value(database: str) -> DamagedDataError:
-    """The error about a value that the driver, or SQLAlchemy, cannot read; their texts have the value."""
+def unreadable_value(database: str, source: str | None = None) -> DamagedDataError:
+    """The error about a value, of a table say, that driver or SQLAlchemy cannot read; their texts have the value."""
+    place = f"database {database}" if source is None else f"{source} of database {database}"
     return DamagedDataError(
-        f"database {database} holds a value that cannot be read as what its column's type says; correct the row, or "
-        f"read it by a query that casts the column"
+        f"{place} holds a value that cannot be read as what its column's type says; correct "
+        f"the row, or read it by a query that casts the column"
     )
 
 
 @contextmanager
-def translated(database: str) -> Iterator[None]:
-    """Raise this project's errors in the place of SQLAlchemy's; `database` names it without its password."""
+def translated(database: str, source: str | None = None) -> Iterator[None]:
+    """Raise this project's errors in the place of SQLAlchemy's; `database` names it without its password.
+
+    `source` is what a statement reads, such as a table.
+    """
     try:
         yield
     except exc.DBAPIError as error:
-        raise _translation(error, database) from None
+        raise _translation(error, database, source) from None
     except exc.SQLAlchemyError as error:
         raise DamagedDataError(
             f"database {database} cannot be read: SQLAlchemy raised {type(error).__name__}; look at the names and "
@@ -66,13 +70,13 @@ def translated(database: str) -> Iterator[None]:
         ) from None
 
 
-def _translation(error: exc.DBAPIError, database: str) -> EosfwError:
+def _translation(error: exc.DBAPIError, database: str, source: str | None) -> EosfwError:
     said = _first_line(error)
     lower = said.lower()
     if _is_locked(error):
         return LockedTableError(f"database {database}: {said}: a table is locked, as by ALTER TABLE", retry_after=1.0)
     if isinstance(error, exc.DataError) or "could not decode to utf-8" in lower:
-        return unreadable_value(database)
+        return unreadable_value(database, source)
     remedy = next((remedy for words, remedy in _PERMANENT if words in lower), None)
     if remedy is not None:
         return refused("connection.url", f"database {database} refuses: {said}; {remedy}")
