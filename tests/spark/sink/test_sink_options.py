@@ -99,6 +99,13 @@ def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], messa
     assert message in found
 
 
+def test_a_table_of_the_catalog_whose_options_spark_drops_is_told_what_to_use() -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse_sink({})
+
+    assert 'use df.write.format("eosfw")' in str(raised.value)
+
+
 def test_every_problem_is_reported_at_once() -> None:
     with pytest.raises(ConfigError) as raised:
         parse_sink({"nonsense": "1", "mode": "fast"})

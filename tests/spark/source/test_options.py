@@ -22,7 +22,7 @@ from eosfw_spark.source.offset_range_limit import (
     StrategyOnNoMatchStartingOffset,
 )
 from eosfw_spark.source.option_values import duration, offsets, offsets_json
-from eosfw_spark.source.options import ReadLimits, parse, parse_stream
+from eosfw_spark.source.options import ReadLimits, includes_headers, parse, parse_stream
 from eosfw_spark.source.topic_pattern import compile_pattern, matching_topics
 
 ENOUGH = {"kafka.bootstrap.servers": "h:1", "subscribe": "a, b,a"}
@@ -159,6 +159,16 @@ def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str | None]
     (found,) = problems(parse, **given)
 
     assert message in found
+
+
+@pytest.mark.parametrize("read", [parse, parse_stream, includes_headers])
+def test_a_table_of_the_catalog_whose_options_spark_drops_is_told_what_to_write(
+    read: Callable[[dict[str, str]], object],
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read({})  # Spark drops the options of such a table
+
+    assert "write CREATE TEMPORARY VIEW" in str(raised.value)
 
 
 def test_options_of_spark_jobs_without_meaning_here_are_accepted() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -162,3 +163,18 @@ def test_sql_reads_a_topic_as_a_temporary_view_and_not_as_a_table(spark: SparkSe
 
     assert values(spark.sql("SELECT * FROM letters")) == [b"a", b"b"]
     assert table.endswith("write CREATE TEMPORARY VIEW ... USING eosfw OPTIONS (...)")
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.3", reason="PySpark 4.0 has errors of its own for it")
+def test_a_table_of_the_catalog_that_spark_created_is_neither_read_nor_filled(spark: SparkSession) -> None:
+    using = "USING eosfw OPTIONS ('kafka.bootstrap.servers' '127.0.0.1:1', subscribe 'letters')"
+    spark.sql(f"CREATE TABLE letters_with_columns (value BINARY) {using}")
+    try:
+        read = failure(lambda: spark.table("letters_with_columns"))
+    finally:
+        spark.sql("DROP TABLE letters_with_columns")
+
+    filled = failure(lambda: spark.sql(f"CREATE TABLE filled_letters {using} AS SELECT 'c' AS value"))
+
+    assert filled == read
+    assert filled.startswith("no options are given, where kafka.bootstrap.servers is needed at least")

@@ -12,6 +12,11 @@ T = TypeVar("T")
 KAFKA: Final = "kafka."
 API_TIMEOUT: Final = "kafka.default.api.timeout.ms"
 SERVERS: Final = "kafka.bootstrap.servers"
+# Whoever reads or fills a table of the catalog gave options, which Spark drops: "is missing" would mislead.
+_NO_OPTIONS: Final = (
+    f"no options are given, where {SERVERS} is needed at least; Spark passes on none of a table of the catalog: "
+    'to read, write CREATE TEMPORARY VIEW ... USING eosfw OPTIONS (...); to write, use df.write.format("eosfw")'
+)
 
 
 class OptionParser:
@@ -20,6 +25,8 @@ class OptionParser:
     def __init__(self, options: Mapping[str, str]) -> None:
         self._given = {name.lower(): value for name, value in options.items()}
         self._problems: list[Problem] = []
+        if not self._given:
+            raise ConfigError(Problem("", _NO_OPTIONS))
 
     def _properties(self) -> dict[str, str]:
         """The client's properties; Spark has changed their names to small letters, as Kafka writes them."""
