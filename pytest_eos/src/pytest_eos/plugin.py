@@ -101,11 +101,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     report = yield
     if report.failed and ("eos" in getattr(item, "fixturenames", ()) or broken_promise.text(item)):
         first_cause.mark(report)
-    if report.when == "call" and report.failed:
+    if report.failed:  # where a fixture of the project runs the connector, in the setup
         for eos in item.stash.get(HARNESSES, []):
             report.sections.append(("eos timeline", eos.timeline_section()))
-        if promise := broken_promise.text(item):
-            report.sections.append(("broken promise", promise))
+    if report.when == "call" and report.failed and (promise := broken_promise.text(item)):
+        report.sections.append(("broken promise", promise))
     return report
 
 

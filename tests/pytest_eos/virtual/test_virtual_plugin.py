@@ -169,3 +169,23 @@ def test_a_failure_in_virtual_time_shows_its_timeline_and_seed(pytester):
     )
 
     result.stdout.fnmatch_lines(["*eos timeline*", "rerun: pytest *--eos-seed=7"])
+
+
+def test_a_fixture_that_fails_after_its_run_shows_the_timeline_and_the_seed(pytester):
+    """Projects run their connector in a fixture of their own; a failure there must be as easy to repeat."""
+    result = run(
+        pytester,
+        """
+    @pytest.fixture
+    def counted(eos):
+        eos.run(CounterConnector)
+        pytest.fail("on purpose")
+
+    def test_it(counted):
+        pass
+    """,
+        "--eos-seed=7",
+    )
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*eos timeline*", "counter g0 t0 *", "rerun: pytest *--eos-seed=7"])
