@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -20,6 +21,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Delay
 
 RUNTIME = ThreadRuntime()
 
@@ -260,3 +263,20 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
     for one in left:
         one.send(signal.SIGTERM)
     assert [one.end() for one in left] == [0, 0], [one.err() for one in left]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_worker_that_waits_for_its_cluster_stops_soon(start: Start, tmp_path, backend: str) -> None:
+    """A broker that was cut off: a call waits 30 s, and a supervisor maybe not so long."""
+    with closing(EmbeddedCluster.start({}, RUNTIME)) as cluster:
+        cut = cluster.faults.add(Delay("Metadata", seconds=60.0, times=99))
+        path = tmp_path / "worker.properties"
+        path.write_text(f"bootstrap.servers={cluster.bootstrap_servers}\ngroup.id=g\nlisteners=http://127.0.0.1:0\n")
+        run = start("worker", path, "--backend", backend)
+        run.until(lambda: bool(cut.firings))
+        begun = time.monotonic()
+        run.send(signal.SIGTERM)
+
+        assert run.end() == 0, run.err()
+        assert time.monotonic() - begun < 15
+    assert run.err().splitlines() == ["eosfw: stopping cleanly; once more to stop at once"]

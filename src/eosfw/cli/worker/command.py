@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
     from eosfw.cli.worker.config_file import WorkerFile
+    from eosfw.concurrency import Event, Runtime
     from eosfw.pipeline import RunControl
     from eosfw.protocols import Backend
     from eosfw.registry import Plugins
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _WATCH = 0.5
 """Seconds between two looks at who leads."""
+_START_TIME = 3.0
+"""Seconds that a start may go on for when the worker shall stop: one that joins its group leaves it cleanly then."""
 
 
 def command(
@@ -124,11 +128,25 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
         if rest is not None:
             # First of all: a worker that leaves answers no more, rather than from clients that are closed.
             undo.callback(rest.close)
+        started = control.runtime.event()
+        undo.callback(started.set)
+        undo.callback(control.on_stop(partial(_limit_start, client, started, control.runtime)))
         herder.start()
+        started.set()
         report.started(herder, config["group.id"], None if rest is None else rest.url)
         while not control.stopping:
             report.leadership(leads=herder.leads())
             control.pause(_WATCH)
+
+
+def _limit_start(client: Backend, started: Event, runtime: Runtime) -> None:
+    """End the calls of a start that waits for its cluster: each may take `default.api.timeout.ms`."""
+
+    def close_if_late() -> None:
+        if not started.wait(_START_TIME):
+            client.close()
+
+    runtime.spawn("eosfw-limit-start", close_if_late)
 
 
 def _backend_of(plugins: Plugins, name: str | None, where: str) -> type[Backend]:
