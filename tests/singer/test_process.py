@@ -10,12 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from eosfw_singer.lines import LineBeginnings
 from eosfw_singer.process import TapProcess
 
 from .reading import properties, reading, rows_file
 
+ENDED = "print('up', flush=True)"
 CHILD = "import subprocess, sys, time; subprocess.Popen(['sleep', '3600']); print('up', flush=True); time.sleep(3600)"
 WORKER = """
 import sys, time
@@ -23,6 +25,8 @@ from eosfw_singer.process import TapProcess
 tap = TapProcess((sys.executable, "-c", {child!r}), {{"--config": {{"password": "x"}}}}, 1000, str)
 while not tap.read(1.0):
     pass
+if {child!r} == {ended!r}:
+    tap.status()
 print(tap._process.pid, tap._folder, flush=True)
 time.sleep(3600)
 """
@@ -42,9 +46,13 @@ def test_a_stopped_task_ends_its_tap_with_all_that_it_has_started(tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_worker_leaves_no_tap_and_no_file_behind(tmp_path):
-    """SNG-11: the tap of a killed worker would keep what its successor needs, and its configuration has passwords."""
-    command = [sys.executable, "-c", WORKER.format(child=CHILD)]
+@pytest.mark.parametrize("child", [CHILD, ENDED])
+def test_a_killed_worker_leaves_no_tap_and_no_file_behind(tmp_path, child):
+    """SNG-11: the tap of a killed worker would keep what its successor needs, and its configuration has passwords.
+
+    So has that of a tap which has just ended by itself.
+    """
+    command = [sys.executable, "-c", WORKER.format(child=child, ended=ENDED)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}) as worker:
         pid, folder = worker.stdout.readline().split()
         group = members(int(pid))

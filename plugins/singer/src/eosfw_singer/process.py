@@ -3,7 +3,8 @@
 The tap and all that it starts are one process group, whose leader is a small shell script. The script's standard input
 is a pipe that the worker holds open. When the worker dies, however it does, the pipe ends, and the script kills the
 group and removes the folder, which has the tap's configuration. Nobody else would: the tap of a killed worker would
-keep its connections, such as the replication slot that its successor needs.
+keep its connections, such as the replication slot that its successor needs. The part of the script that waits for the
+end of the pipe stays when the tap has ended by itself, whose process id may then be another process's.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _SCRIPT: Final = """
 exec 3<&0
 "$@" 3<&- </dev/null &
 tap=$!
-{ read -r line <&3; kill -KILL "$tap"; rm -rf -- "$0"; kill -KILL 0; } >/dev/null 2>&1 &
+{ read -r line <&3; [ -e "$0/ended" ] || kill -KILL "$tap"; rm -rf -- "$0"; kill -KILL 0; } >/dev/null 2>&1 &
 wait "$tap"
 status=$?
-kill -KILL "$!" 2>/dev/null
+true >"$0/ended"
 exit "$status"
 """
 _CHUNK: Final = 1 << 20
