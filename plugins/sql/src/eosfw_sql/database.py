@@ -37,7 +37,6 @@ waits for as long as the table is locked, and nobody could read other tables mea
 Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
 _WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
 """Dialects that are asked for the text of JSON."""
-_QUERY = "the query"
 _BY_LIBPQ = ("psycopg", "psycopg2")
 _ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
 """A server whose machine or network has failed ends no connection: within two minutes that is an error."""
@@ -61,7 +60,7 @@ class Database:
 
     def rows(self, statement: sa.Executable) -> Sequence[Sequence[Any]]:
         """The rows of a statement, in a transaction of its own."""
-        with self._connected() as connection, self._translated(_source_of(statement)):
+        with self._connected() as connection, self._translated(statement):
             return connection.execute(statement).all()
 
     def cursor(self, statement: sa.Executable, fetched: int) -> Cursor:
@@ -69,7 +68,7 @@ class Database:
 
         `fetched` says how many of them the driver holds at a time. SQLite's writers may have to wait for the end.
         """
-        connection, read = self._connect(), partial(self._translated, _source_of(statement))
+        connection, read = self._connect(), partial(self._translated, statement)
         with read():
             try:
                 options = {"stream_results": True, "max_row_buffer": fetched}
@@ -90,7 +89,7 @@ class Database:
 
     def columns_of_query(self, query: str) -> Sequence[Mapping[str, Any]]:
         """The columns of a query as an inspector tells those of a table."""
-        with self._connected() as connection, self._translated(_QUERY):
+        with self._connected() as connection, self._translated():
             return columns_of_query(connection, query)
 
     def subquery(self, query: str, columns: Sequence[Mapping[str, Any]]) -> sa.FromClause:
@@ -129,19 +128,20 @@ class Database:
             raise
 
     @contextmanager
-    def _translated(self, source: str) -> Iterator[None]:
+    def _translated(self, statement: sa.Executable | None = None) -> Iterator[None]:
+        source = partial(_source_of, statement)
         try:
             with translated(self.name, source):
                 yield
         except (ValueError, TypeError, ArithmeticError):
-            raise unreadable_value(self.name, source) from None
+            raise unreadable_value(self.name, source()) from None
 
 
-def _source_of(statement: sa.Executable) -> str:
-    """What a statement reads, for messages."""
+def _source_of(statement: sa.Executable | None) -> str:
+    """What a statement reads, for messages alone: SQLAlchemy compiles the statement to tell."""
     sources = statement.get_final_froms() if isinstance(statement, sa.Select) else ()
     names = [one.fullname for one in sources if isinstance(one, sa.TableClause)]
-    return f"table {', '.join(names)}" if names else _QUERY
+    return f"table {', '.join(names)}" if names else "the query"
 
 
 class Cursor:

@@ -10,7 +10,7 @@ from sqlalchemy import exc
 from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, RetriableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _PERMANENT = (
     ("no such table", "name tables that exist"),
@@ -54,10 +54,10 @@ def unreadable_value(database: str, source: str | None = None) -> DamagedDataErr
 
 
 @contextmanager
-def translated(database: str, source: str | None = None) -> Iterator[None]:
+def translated(database: str, source: Callable[[], str] | None = None) -> Iterator[None]:
     """Raise this project's errors in the place of SQLAlchemy's; `database` names it without its password.
 
-    `source` is what a statement reads, such as a table.
+    `source` tells what the statement reads, such as a table.
     """
     try:
         yield
@@ -70,13 +70,13 @@ def translated(database: str, source: str | None = None) -> Iterator[None]:
         ) from None
 
 
-def _translation(error: exc.DBAPIError, database: str, source: str | None) -> EosfwError:
+def _translation(error: exc.DBAPIError, database: str, source: Callable[[], str] | None) -> EosfwError:
     said = _first_line(error)
     lower = said.lower()
     if _is_locked(error):
         return LockedTableError(f"database {database}: {said}: a table is locked, as by ALTER TABLE", retry_after=1.0)
     if isinstance(error, exc.DataError) or "could not decode to utf-8" in lower:
-        return unreadable_value(database, source)
+        return unreadable_value(database, None if source is None else source())
     remedy = next((remedy for words, remedy in _PERMANENT if words in lower), None)
     if remedy is not None:
         return refused("connection.url", f"database {database} refuses: {said}; {remedy}")
