@@ -146,15 +146,17 @@ def _section(title: str, *kinds: type) -> Iterator[str]:
     yield f"{_prose(kinds[0])}\n"
     members = {name: member for kind in reversed(kinds) for name, member in vars(kind).items()}
     rows = [
-        f"| `{_call(name, member)}` | {_prose(member)} |" for name, member in members.items() if _told(name, member)
+        f"| `{_call(name, member)}` | {_prose(member)} |"
+        for name, member in members.items()
+        if _is_listed(name, member)
     ]
     if rows:
         yield from ("| member | does |", "|---|---|", *rows, "")
 
 
-def _told(name: str, member: Any) -> bool:
-    told = inspect.isfunction(member) or isinstance(member, property)
-    return told and name not in HIDDEN and not name.startswith("_") and bool(inspect.getdoc(member))
+def _is_listed(name: str, member: Any) -> bool:
+    listed = inspect.isfunction(member) or isinstance(member, property)
+    return listed and name not in HIDDEN and not name.startswith("_") and bool(inspect.getdoc(member))
 
 
 def _call(name: str, function: Any) -> str:

@@ -62,10 +62,18 @@ def test_values_that_only_python_takes_for_equal_are_different_source_partitions
     assert repr(pending_offsets.begin_flush()) == repr([({"p": first}, {"o": 1}), ({"p": second}, {"o": 2})])
 
 
-@pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
-def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset):
+@pytest.mark.parametrize(
+    ("partition", "offset", "why"),
+    [
+        (None, {}, "no mapping that can be stored"),
+        ({}, 5, "no mapping that can be stored"),
+        ("text", {}, "no mapping that can be stored"),
+        ({"p": {1, 2}}, {}, r"^source partition \{'p': \{1, 2\}\} cannot be stored: .*set"),
+    ],
+)
+def test_a_source_partition_that_cannot_be_stored_fails_the_task(partition, offset, why):
     """OFF-01."""
-    with pytest.raises(TaskFailedError, match="stored"):
+    with pytest.raises(TaskFailedError, match=why):
         PendingOffsets(KEY, {}).note(partition, offset)
 
 

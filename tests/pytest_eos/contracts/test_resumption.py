@@ -87,7 +87,7 @@ def run(pytester, connector, tests):
     return pytester.inline_run("-pno:cacheprovider", "-k", tests, "--tb=short")
 
 
-def test_a_source_that_comes_to_no_end_is_told_once(pytester):
+def test_a_source_that_comes_to_no_end_fails_one_test(pytester):
     """Each other test would wait for its end, say in real time for a thread, and say less."""
     passed, skipped, failed = run(pytester, "SaysMore", CHECKS).listoutcomes()
 

@@ -168,7 +168,7 @@ def test_what_a_user_must_mend_is_raised_at_once(script):
     assert script.made == script.closed
 
 
-def test_a_refusal_that_each_attempt_meets_after_a_while_is_told_once(script, caplog):
+def test_a_refusal_that_each_attempt_meets_after_a_while_is_logged_once(script, caplog):
     """A client may answer that it joins before it hears that it may not."""
     script.coordinator.join(5.0)
     polls = iter(range(1000))

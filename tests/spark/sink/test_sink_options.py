@@ -99,7 +99,7 @@ def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], messa
     assert message in found
 
 
-def test_a_table_of_the_catalog_whose_options_spark_drops_is_told_what_to_use() -> None:
+def test_a_table_of_the_catalog_whose_options_spark_drops_is_refused_with_what_to_use() -> None:
     with pytest.raises(ConfigError) as raised:
         parse_sink({})
 

@@ -162,7 +162,7 @@ def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str | None]
 
 
 @pytest.mark.parametrize("read", [parse, parse_stream, includes_headers])
-def test_a_table_of_the_catalog_whose_options_spark_drops_is_told_what_to_write(
+def test_a_table_of_the_catalog_whose_options_spark_drops_is_refused_with_what_to_write(
     read: Callable[[dict[str, str]], object],
 ) -> None:
     with pytest.raises(ConfigError) as raised:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_postgres.replication.publication import is_published, refuse_lacking, refuse_without_right
+from eosfw_postgres.replication.publication import is_published, names_of, refuse_lacking, refuse_without_right
 from eosfw_postgres.replication.slot import find_slot, refuse_unusable
 from eosfw_postgres.startup import refuse_failover, refuse_server
 from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, refuse_none, signal_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
 
     from psycopg import Connection
 
@@ -95,8 +95,8 @@ def _refuse_unreadable(session: Connection, database: Database, config: Config) 
     lacking = [table for table in tables if table.oid not in readable]
     if lacking:
         grants = sql.SQL("GRANT USAGE ON SCHEMA {} TO {role}; GRANT SELECT ON {} TO {role}").format(
-            _identifiers({(table.namespace,) for table in lacking}),
-            _identifiers({(table.namespace, table.name) for table in lacking}),
+            sql.SQL(", ").join(map(sql.Identifier, sorted({table.namespace for table in lacking}))),
+            names_of(lacking),
             role=sql.Identifier(database.user),
         )
         raise ConfigError(
@@ -105,7 +105,3 @@ def _refuse_unreadable(session: Connection, database: Database, config: Config) 
                 f"role {database.user!r} may not read {', '.join(map(str, lacking))}: {grants.as_string(session)}",
             )
         )
-
-
-def _identifiers(names: Collection[tuple[str, ...]]) -> sql.Composed:
-    return sql.SQL(", ").join(sql.Identifier(*name) for name in sorted(names))

@@ -22,6 +22,7 @@ __all__ = [
     "Published",
     "ensure_publication",
     "is_published",
+    "names_of",
     "published_of",
     "refuse_lacking",
     "refuse_without_right",
@@ -71,7 +72,7 @@ def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> N
     published = {oid for (oid,) in rows}
     lacking = [table for table in tables if table.oid not in published]
     if lacking:
-        statement = sql.SQL("ALTER PUBLICATION {} ADD TABLE {}").format(sql.Identifier(name), _names(lacking))
+        statement = sql.SQL("ALTER PUBLICATION {} ADD TABLE {}").format(sql.Identifier(name), names_of(lacking))
         shown = ", ".join(map(str, lacking))
         raise refused(
             "publication.name",
@@ -118,10 +119,11 @@ def _creation(name: str, mode: str, tables: Sequence[Table]) -> sql.Composed:
             "table.include.list",
             f"no table of the database is read, so there is nothing to publish in {name!r}: name tables that exist",
         )
-    return create + sql.SQL(" FOR TABLE ") + _names(tables)
+    return create + sql.SQL(" FOR TABLE ") + names_of(tables)
 
 
-def _names(tables: Sequence[Table]) -> sql.Composed:
+def names_of(tables: Sequence[Table]) -> sql.Composed:
+    """The names of tables as a statement has them."""
     return sql.SQL(", ").join(sql.Identifier(table.namespace, table.name) for table in tables)
 
 

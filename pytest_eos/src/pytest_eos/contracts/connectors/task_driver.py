@@ -187,8 +187,7 @@ class TaskDriver:
         record_offsets: bool = True,
     ) -> list[Transaction]:
         """The transactions of a fresh task, by its own boundaries or one for each poll; its number is for its id."""
-        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
-        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        boundary, requested = self._boundary()
         task_id = ConnectorTaskId(_TASK.connector, number)
         context = _Context(task_id, _read_back(offsets), requested, record_offsets=record_offsets)
         with self._started(task_config, context) as task:
@@ -198,8 +197,7 @@ class TaskDriver:
         self, task_config: Mapping[str, str], change: Callable[[], None], most: int
     ) -> tuple[list[Transaction], list[Transaction]]:
         """The transactions of a fresh task up to its end, and those behind a change of the source at that moment."""
-        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
-        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        boundary, requested = self._boundary()
         with self._started(task_config, _Context(_TASK, {}, requested)) as task:
             before = self._read(task, boundary, most, record_offsets=True)
             change()
@@ -208,11 +206,17 @@ class TaskDriver:
 
     def stop_in_between(self, task_config: Mapping[str, str], wait: Callable[[], None]) -> None:
         """Stop a fresh task behind its first records, after a wait in which threads of its own go on."""
-        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
-        requested = boundary if isinstance(boundary, RequestedBoundary) else None
+        boundary, requested = self._boundary()
         with self._started(task_config, _Context(_TASK, {}, requested)) as task:
             self._read(task, boundary, 1, record_offsets=True)
             wait()
+
+    def _boundary(self) -> tuple[Boundary, RequestedBoundary | None]:
+        """The boundary of a fresh task's transactions, and again for its context if the task may end them."""
+        if not self.ends_transactions:
+            return PollBoundary(), None
+        requested = RequestedBoundary()
+        return requested, requested
 
     def _read(
         self, task: SourceTask, boundary: Boundary, most: int, *, record_offsets: bool, whole_patience: bool = False
