@@ -403,6 +403,36 @@ def test_a_read_that_failed_does_not_count_for_those_who_waited_for_it(group: He
     assert failures.count(None) >= 1, "the second reader believed the first one"
 
 
+def test_states_are_told_as_last_read_while_the_cluster_does_not_answer(group: HerderGroup, monkeypatch):
+    """SCN-07: an operator looks at states when something is wrong; Kafka Connect answers from memory."""
+    herder, runtime = group.start(), group.runtime
+    create(herder, group)
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+    def answers() -> list[object]:
+        status = herder.connector_status("c")
+        return [status, herder.connector_statuses(), herder.task_status(TASK), herder.active_topics("c")]
+
+    before, back = answers(), runtime.event()
+    statuses = herder._services.statuses
+    read = statuses._read
+
+    def read_from_a_cluster_that_is_away() -> None:
+        if not back.wait(30):
+            raise ClusterUnavailableError("nobody answers")
+        read()
+
+    monkeypatch.setattr(statuses, "_read", read_from_a_cluster_that_is_away)
+    asked = runtime.now()
+    assert answers() == before
+    assert answers() == before
+    assert runtime.now() - asked < 10, "only the first answer waits for the cluster"
+
+    back.set()
+    herder.pause_connector("c")
+    until_states(herder, group, "PAUSED", ["PAUSED", "PAUSED"])
+
+
 class LongWinded(CountingTask):
     """Fails with more text than a record of the cluster may have."""
 

@@ -8,8 +8,9 @@ import threading
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import IndefiniteOutcomeError
+from eosfw.errors import IndefiniteOutcomeError, SaslAuthenticationError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
+from eosfw.runtime.storage import status_topic
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.state.storage.status_records import ReportedStatus
 
@@ -74,6 +75,22 @@ def test_a_state_of_which_nobody_knows_whether_it_was_written_is_written_again()
     assert found is not None
     assert found.state == "RUNNING"
     assert len(cluster.logs[STATUS]) == 2
+
+
+def test_a_state_that_the_cluster_did_not_allow_is_written_once_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCN-07: else a task that has failed meanwhile is RUNNING in the status until it changes again."""
+    monkeypatch.setattr(status_topic, "_REFUSED_PAUSE", 0.0)
+    refusals = [TopicAuthorizationError("not allowed"), SaslAuthenticationError("password refused")]
+    cluster = FakeCluster(logs={STATUS: []}, fail={"send status": [*refusals]})
+    topic = topic_of(cluster)
+
+    report(topic, "c", "FAILED")
+
+    topic.read_to_end()
+    found = topic.connector("c")
+    topic.close()
+    assert found is not None
+    assert found.state == "FAILED"
 
 
 def test_a_read_that_failed_is_repeated_by_new_clients() -> None:

@@ -96,6 +96,7 @@ class DistributedHerder:
         self._services.topic.read_to_end()
         self._handled = self._services.topic.position
         self._services.statuses.read_to_end()
+        self._server_info = self._parts.server_info()
         self._parts.join()
         self._thread = self._runtime.spawn("eosfw-herder", self._run)
         self._await_assignment()
@@ -222,9 +223,8 @@ class DistributedHerder:
     # --- the worker
 
     def server_info(self) -> ServerInfo:
-        if self._server_info is None:
-            self._server_info = self._parts.server_info()
-        return self._server_info
+        # While a worker starts its interface does not answer yet.
+        return self._server_info or self._parts.server_info()
 
     def health(self) -> WorkerHealth:
         joined = self._services.member.has_joined()

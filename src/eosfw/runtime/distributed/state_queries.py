@@ -16,7 +16,7 @@ RESTARTING = "RESTARTING"
 
 
 class StateQueries:
-    """Reads the status topic to its end for each answer, so that nobody is told an older state."""
+    """Reads the status topic to its end for each answer, so that nobody is told an older state while it can be read."""
 
     def __init__(self, services: HerderServices) -> None:
         self._services = services
@@ -25,7 +25,7 @@ class StateQueries:
 
     def connector(self, name: str) -> ConnectorStateInfo:
         """The state of a connector and its tasks."""
-        self._services.statuses.read_to_end()
+        self._services.statuses.refresh()
         found = self._known(name) if self._services.topic.entry(name).properties is not None else None
         if found is None:
             raise NotFoundError(f"No status found for connector {name}")
@@ -33,7 +33,7 @@ class StateQueries:
 
     def connectors(self) -> dict[str, ConnectorStateInfo]:
         """The states of all connectors of which the topic has one, by a single read of it."""
-        self._services.statuses.read_to_end()
+        self._services.statuses.refresh()
         found = {name: self._known(name) for name in self._services.topic.connectors()}
         return {name: state for name, state in found.items() if state is not None}
 
@@ -50,7 +50,7 @@ class StateQueries:
 
     def task(self, task: ConnectorTaskId) -> TaskStateInfo:
         """The state of a task."""
-        self._services.statuses.read_to_end()
+        self._services.statuses.refresh()
         found = self._services.statuses.task(task)
         if found is None:
             raise NotFoundError(f"No status found for task {task}")
@@ -70,7 +70,7 @@ class StateQueries:
 
     def topics(self, name: str) -> ActiveTopics:
         """The topics that a connector uses."""
-        self._services.statuses.read_to_end()
+        self._services.statuses.refresh()
         return ActiveTopics(name, self._services.statuses.topics(name))
 
     def reset_topics(self, name: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from eosfw.closeables import open_both
 from eosfw.concurrency import Event, FairLock, Queue, Runtime
-from eosfw.errors import EosfwError, IndefiniteOutcomeError, RequestTimeoutError, RetriableError
+from eosfw.errors import AuthenticationError, EosfwError, IndefiniteOutcomeError, RequestTimeoutError, RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel, LogReader, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.state.fencing.failure import lacks_right
 from eosfw.state.storage.status_records import (
     ReportedStatus,
     StatusLog,
@@ -30,7 +32,11 @@ READ_TIMEOUT = 30.0
 """Seconds without progress after which a read to the end fails."""
 _FLUSH_TIMEOUT = 30.0
 _RETRY_PAUSE = 0.5
+_REFUSED_PAUSE = 5.0
+"""Seconds until the cluster is asked again for what it does not allow."""
 _CLOSE_TIMEOUT = 5.0
+_REFRESH_TIMEOUT = 5.0
+"""Seconds after which an answer has the states that were read last: longer than a read takes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class StatusTopic:
         self._log = StatusLog()
         self._reading = FairLock(runtime)
         self._read_begun = float("-inf")
+        self._is_late = False
+        """Whether a read took too long for an answer, and none has come to the end since."""
         self._positions: dict[TopicPartition, int] = {}
         self._clients: tuple[Admin, LogReader] | None = None
         self._waiting: dict[object, _Write | Event] = {}
@@ -77,6 +85,26 @@ class StatusTopic:
                 began = self._runtime.now()
                 self._read()
                 self._read_begun = began  # only now: who waited for a read that failed has to read itself
+                self._is_late = False
+
+    def refresh(self) -> None:
+        """Read to the end for an answer; where the cluster does not let it soon, the states that were read last stay.
+
+        Kafka Connect answers from memory, too. While a read is late nobody waits for another one: the worker, which
+        reads the topic all the time, tells when it is back.
+        """
+        if self._is_late:
+            return
+        done = self._runtime.event()
+
+        def read() -> None:
+            with suppress(Exception):  # the worker's own read fails in the same way, and its health says why
+                self.read_to_end()
+            done.set()
+
+        self._runtime.spawn("eosfw-status-refresh", read)
+        if not done.wait(_REFRESH_TIMEOUT):
+            self._is_late = True
 
     def _read(self) -> None:
         if self._clients is None:
@@ -242,6 +270,7 @@ class StatusTopic:
     def _write_with_retries(
         self, producer: TransactionalProducer | None, write: _Write
     ) -> TransactionalProducer | None:
+        warned = ""
         while True:
             try:
                 if self._abandoned or self._waiting.get(write.record.key) is not write or not self._is_wanted(write):
@@ -255,12 +284,17 @@ class StatusTopic:
                     producer.close()
                     producer = None
                 # Whether it was written does not matter: the newest state of a key counts, also twice.
-                if not isinstance(error, RetriableError | IndefiniteOutcomeError) or self._closed:
+                refused = lacks_right(error) or isinstance(error, AuthenticationError)
+                passing = refused or isinstance(error, RetriableError | IndefiniteOutcomeError)
+                if not passing or self._closed:
                     trace = None if isinstance(error, EosfwError) else error
                     logger.error("could not write to the status topic %s: %s", self.topic, error, exc_info=trace)  # noqa: TRY400 the text says it
                     return None
-                logger.warning("could not write to the status topic %s, trying again: %s", self.topic, error)
-                self._runtime.sleep(_RETRY_PAUSE)
+                if str(error) != warned:
+                    warned = str(error)
+                    logger.warning("could not write to the status topic %s, trying again: %s", self.topic, error)
+                with suppress(TimeoutError):  # a close ends the pause
+                    self._wake.get(_REFUSED_PAUSE if refused else _RETRY_PAUSE)
             else:
                 return producer
 
