@@ -12,7 +12,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +21,9 @@ from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
 from kafka.cluster import ClusterMetadata
 from kafka.net.compat import KafkaNetClient
+from kafka.net.connection import KafkaConnection
 from kafka.net.inet import KafkaNetSocket
+from kafka.net.transport import KafkaTCPTransport
 from kafka.producer.transaction_manager import (
     AddOffsetsToTxnHandler,
     InitProducerIdHandler,
@@ -39,7 +41,7 @@ from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_kafka_python.connection import DIRECT, close_client
+from eosfw_kafka_python.connection import DIRECT, ClosingClient, close_client
 from eosfw_kafka_python.producer import KafkaPythonProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.contracts.backends.harness import commit
@@ -397,3 +399,23 @@ def test_kafka_python_leaves_sockets_of_failed_connections_open() -> None:
 
     with failed(None) as library, failed(DIRECT) as eosfw_error:
         assert (library.fileno() >= 0, eosfw_error.fileno() >= 0) == (True, False)
+
+
+@pytest.mark.parametrize(("kind", "closes"), [(KafkaNetClient, False), (ClosingClient, True)])
+def test_kafka_python_leaves_sockets_of_unsent_requests_open(kind: type[KafkaNetClient], *, closes: bool) -> None:
+    """Common rules: nothing is left behind by a client that is closed while its broker reads no more requests."""
+    client = kind(bootstrap_servers="127.0.0.1:1")
+    opened, broker = socket.socketpair()
+    with opened, broker:
+        opened.setblocking(False)
+        connection = client._manager._conns["broker"] = KafkaConnection(client._net)
+        connection.connection_made(KafkaTCPTransport(client._net, opened))
+        connection._init_complete()
+        with suppress(BlockingIOError):
+            while True:
+                opened.send(bytes(1 << 16))
+        connection.transport.write(b"request")
+
+        close_client(client)
+
+        assert (opened.fileno() < 0) == closes

@@ -244,3 +244,18 @@ def test_a_connection_that_is_closed_while_it_is_opened_leaves_no_socket() -> No
             channel.connect(runtime.now() + WAIT)
 
         assert opened[0].fileno() == -1
+
+
+def test_a_channel_is_not_made_for_a_client_that_is_closed_meanwhile() -> None:
+    """Its connection would stay open: closing has gone through the channels before this one was among them."""
+    network = SocketNetwork("127.0.0.1:1", "c", WAIT, RUNTIME)
+
+    class Channels(dict[Address, SocketChannel]):
+        def setdefault(self, address: Address, made: SocketChannel) -> SocketChannel:
+            network.close()
+            return super().setdefault(address, made)
+
+    network._channels = Channels()
+
+    with pytest.raises(ClosedError):
+        network.at(Address("127.0.0.1", 1))

@@ -67,6 +67,23 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
             raise
 
 
+class ClosingClient(KafkaNetClient):  # type: ignore[misc]
+    """Closes connections with unsent requests too, which the library leaves to the garbage collector.
+
+    It means to close them once all is sent, but then its event loop has ended.
+    """
+
+    def close(self, node_id: int | str | None = None) -> None:
+        """Close a connection once its requests are sent, or, without a node, all of them at once."""
+        if node_id is None:
+            self._net.stop()  # a connection that its thread opens meanwhile would be missed
+            self._manager.close()
+            for connection in list(self._manager._conns.values()):
+                if connection.transport is not None:
+                    connection.transport._close()
+        super().close(node_id)
+
+
 class TokenAdapter(AbstractTokenProvider):  # type: ignore[misc]
     """Gives the library the tokens of a backend; it asks on the thread of its event loop, at each new connection."""
 
@@ -107,7 +124,7 @@ class Connection:
         """A network client that has reached its cluster; its event loop does not run yet."""
         self.authentication.require()
         try:
-            client = KafkaNetClient(**{**more, **self._config})
+            client = ClosingClient(**{**more, **self._config})
         except (ValueError, kafka_errors.KafkaError) as why:
             raise ConfigError(Problem("the kafka-python backend", str(why))) from why
         # The library (3.0.12) hands this property on to nobody, so that whoever looks for a topic would create it.
@@ -229,7 +246,7 @@ def close_client(client: KafkaNetClient) -> None:
 
     Its thread holds it, so it would outlive whoever lets go of it without closing.
     """
-    client._manager.close()
     with suppress(RuntimeError):  # a finalizer may run on that very thread, which cannot wait for itself
         client._net.stop(timeout_ms=_STOPPING * 1000)
+    with suppress(RuntimeError):  # it did not end in time
         client.close()

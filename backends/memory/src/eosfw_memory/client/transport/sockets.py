@@ -303,12 +303,12 @@ class SocketNetwork:
         raise failed or NotSentError(f"no address in bootstrap.servers={self.servers}")
 
     def at(self, address: Address) -> SocketChannel:
-        if self._closed:
-            raise ClosedError(f"the client of {self.servers} was closed")
         found = self._channels.get(address)
         if found is None:
             made = SocketChannel(address, self._client_id, self._request_timeout, self._runtime, self._builder)
             found = self._channels.setdefault(address, made)
+        if self._closed:  # perhaps meanwhile, by another thread, which did not find this channel
+            raise ClosedError(f"the client of {self.servers} was closed")
         return found
 
     def __del__(self) -> None:
