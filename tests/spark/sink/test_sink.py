@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,25 @@ def test_repeated_batch_of_a_query_is_published_once(sink: Sink) -> None:
     sink.run()
 
     assert sink.values() == [f"{number}-{each}" for number in range(3) for each in "ab"]
+
+
+def test_an_older_copy_of_the_checkpoint_is_refused(sink: Sink) -> None:
+    """SPK-06: it is one batch behind, and its next batch has rows beside those of the batch that was published."""
+    copy = sink.folder / "copy"
+    for number in range(3):
+        if number == 2:
+            shutil.copytree(sink.checkpoint, copy)
+        sink.add(f"{number}-a")
+        sink.run()
+    shutil.rmtree(sink.checkpoint)
+    copy.rename(sink.checkpoint)
+    sink.add("3-a")
+
+    refused = refusal(lambda: sink.run(sink.spark.readStream.text(str(sink.input))))
+
+    assert "comes with batch 2 of 2 rows, but that batch was published with 1 rows" in refused
+    assert "the checkpoint is an older copy; restore the newest checkpoint" in refused
+    assert sink.values() == ["0-a", "1-a", "2-a"]
 
 
 def test_retried_tasks_publish_each_row_once(sink: Sink) -> None:

@@ -14,7 +14,7 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_spark.micro_batch import MicroBatch
 from eosfw_spark.sink import staging
 from eosfw_spark.sink.staged_batch import remove_staged
-from eosfw_spark.sink.staging import INLINE, Staging, checkpoint_name, staging_location, write_folder
+from eosfw_spark.sink.staging import INLINE, Staging, checkpoint_name, offset_log_entry, staging_location, write_folder
 
 
 def batch(rows: int) -> pa.RecordBatch:
@@ -187,6 +187,20 @@ def test_copies_of_a_checkpoint_in_two_working_directories_have_two_names(
         names.append(checkpoint_name("checkpoint"))
 
     assert names == [str(tmp_path / "one" / "checkpoint"), str(tmp_path / "copy" / "checkpoint")]
+
+
+def test_a_batch_is_known_by_its_entry_in_the_offset_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that is not on this machine has none that is known, even if a folder here looks like one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "offsets").mkdir()
+    entries = []
+    for text in ("v1\n{}\n3", "v1\n{}\n3", "v1\n{}\n6"):
+        (tmp_path / "offsets" / "4").write_text(text)
+        entries.append(offset_log_entry(str(tmp_path), 4))
+
+    assert entries[0] == entries[1] != entries[2]
+    assert [offset_log_entry(each, 4) for each in ("hdfs://name/checkpoint", "")] == ["", ""]
+    assert offset_log_entry(str(tmp_path), 5) == ""
 
 
 @pytest.mark.parametrize("checkpoint", ["hdfs://name/checkpoint", "relative/to/a/remote/home", ""])

@@ -54,6 +54,20 @@ def test_other_content_from_a_copied_checkpoint_is_refused() -> None:
     assert decide(QUERY, last, 4, content(4), checkpoint="/two").verdict is Verdict.SKIP
 
 
+def test_other_rows_by_another_plan_are_refused() -> None:
+    """SPK-06: an older copy of the checkpoint plans its next batch anew, with what has come since then in it."""
+    last = after(3).followed_by(4, content(4), "/here", "plan")
+
+    decision = decide(QUERY, last, 4, BatchContent("more", 13), checkpoint="/here", planned="other plan")
+
+    assert decision.verdict is Verdict.REFUSE
+    for named in (QUERY, "batch 4 of 13 rows", "published with 10 rows", "the checkpoint is an older copy"):
+        assert named in decision.reason
+    for same in ("plan", ""):  # a query that is not deterministic; nobody knows
+        assert decide(QUERY, last, 4, content(4, run=1), checkpoint="/here", planned=same).verdict is Verdict.SKIP
+    assert decide(QUERY, last, 4, content(4), checkpoint="/here", planned="other plan").verdict is Verdict.SKIP
+
+
 REFUSED = [
     (after(5), 7, content(7), ("batch 7", "published is 5")),
     (after(4), 3, content(3, run=1), ("batch 3", "1-3", "0-3", "batch is 4")),
@@ -91,7 +105,12 @@ def test_query_without_token_begins_where_the_user_says() -> None:
 
 @given(
     st.builds(
-        Token, st.integers(0, 10**6), contents, st.dictionaries(st.integers(0, 10**6), st.text()), checkpoint=st.text()
+        Token,
+        st.integers(0, 10**6),
+        contents,
+        st.dictionaries(st.integers(0, 10**6), st.text()),
+        checkpoint=st.text(),
+        planned=st.text(),
     )
 )
 def test_encoded_token_is_the_same_when_decoded(token: Token) -> None:

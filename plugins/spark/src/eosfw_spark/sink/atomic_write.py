@@ -23,7 +23,7 @@ from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
-from eosfw_spark.sink.staging import Staging, checkpoint_name, write_folder
+from eosfw_spark.sink.staging import Staging, checkpoint_name, offset_log_entry, write_folder
 from eosfw_spark.sink.tokens.token import Token, TokenDecision, decide, decide_write
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
@@ -61,6 +61,7 @@ class AtomicWrite:
         number: int,
         decide: Callable[[Token | None], TokenDecision],
         *,
+        planned: str = "",
         anew: bool,
     ) -> None:
         """Publish what the tasks staged, in one transaction with the token, unless it was published already."""
@@ -73,6 +74,7 @@ class AtomicWrite:
             lambda: staged.rows(self.staging, topic, now),
             decide,
             self.checkpoint,
+            planned,
             anew,
         )
         tell = partial(announce, query=identity.query, batch=number, transactional_id=identity.transactional_id)
@@ -97,11 +99,15 @@ class AtomicStreamWriter(ArrowStreamWriter):
         """Publish the batch; an error fails the query, and its restart brings the same batch again."""
         staged, first = StagedBatch.of(messages), self._write.options.starting_batch
         query, number = staged.batch
+        checkpoint = self._write.checkpoint
+        planned = offset_log_entry(checkpoint, number)
 
         def decided(last: Token | None) -> TokenDecision:
-            return decide(query, last, number, staged.content, first=first, checkpoint=self._write.checkpoint)
+            content = staged.content
+            return decide(query, last, number, content, first=first, checkpoint=checkpoint, planned=planned)
 
-        self._write.publish(staged, TokenIdentity.of_query(query), number, decided, anew=number == first)
+        identity = TokenIdentity.of_query(query)
+        self._write.publish(staged, identity, number, decided, planned=planned, anew=number == first)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Do nothing: the commit may have succeeded. The next commit removes what is staged."""

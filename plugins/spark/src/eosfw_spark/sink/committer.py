@@ -47,14 +47,15 @@ class CommitBatch:
     decide: Callable[[Token | None], TokenDecision]
     """What the last token says about this batch."""
     checkpoint: str = ""
+    planned: str = ""
     anew: bool = False
     """Whether it is known that nothing of it was published if there is no token."""
 
     def token(self, last: Token | None, topics: Mapping[str, str]) -> Token:
         """The token that commits with the rows; `topics` are their topics with their ids."""
         if last is None:
-            return Token(self.number, self.content, checkpoint=self.checkpoint, topics=topics)
-        return last.followed_by(self.number, self.content, self.checkpoint).to_topics(topics)
+            return Token(self.number, self.content, checkpoint=self.checkpoint, topics=topics, planned=self.planned)
+        return last.followed_by(self.number, self.content, self.checkpoint, self.planned).to_topics(topics)
 
 
 class AtomicCommitter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -167,6 +168,20 @@ def checkpoint_name(checkpoint: str | None) -> str:
     """A checkpoint as tokens name it: a relative path would be the same for copies in two working directories."""
     path = _absolute(checkpoint or "")
     return path if checkpoint and Path(path).is_dir() else checkpoint or ""
+
+
+def offset_log_entry(checkpoint: str, batch: int) -> str:
+    """A hash of a batch's entry in the offset log of a checkpoint (Spark's `OffsetSeqLog`); empty if it is elsewhere.
+
+    A batch that runs again has the entry that it had; one that is planned anew, of an older copy, has another one.
+    """
+    if not checkpoint:
+        return ""
+    try:
+        entry = (Path(checkpoint) / "offsets" / str(batch)).read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(entry).hexdigest()[:16]
 
 
 def _absolute(location: str) -> str:

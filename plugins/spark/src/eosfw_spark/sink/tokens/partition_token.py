@@ -73,10 +73,11 @@ def _exactly(part: WriterBatch, last: Token | None, content: BatchContent, decis
     """A partition with other rows is refused: the rows that it had before may now be in others."""
     if decision.verdict is Verdict.SKIP and decision.reason and last is not None:
         return refuse(
-            f"query {part.query} is not deterministic: partition {part.partition} of batch {last.batch} was published "
-            f"with content {last.content.hash} ({last.content.rows} rows), and its replay has content {content.hash} "
-            f"({content.rows} rows), so rows may have moved between partitions; it stays as it was published; run the "
-            f"query again with the same partitions as before, as df.repartition({last.writers}) keeps them"
+            f"query {part.query} is not deterministic, or its checkpoint is an older copy: partition {part.partition} "
+            f"of batch {last.batch} was published with content {last.content.hash} ({last.content.rows} rows), and its "
+            f"replay has content {content.hash} ({content.rows} rows), so rows may have moved between partitions; it "
+            f"stays as it was published; run the query again with the newest checkpoint, and with the same partitions "
+            f"as before, as df.repartition({last.writers}) keeps them"
         )
     return decision
 

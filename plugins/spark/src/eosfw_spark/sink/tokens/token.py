@@ -40,14 +40,16 @@ class Token:
     """How many tokens each batch has, one for each writer."""
     topics: Mapping[str, str] = field(default_factory=dict)
     """The ids of the topics that were written to: one that is deleted and created again has another id."""
+    planned: str = ""
+    """The batch's entry in Spark's offset log (`staging.offset_log_entry`); empty if that is not known."""
     log_partitions: int = field(default=0, compare=False)
     """How many partitions the topic of tokens had when this one was written; 0 of an older version's tokens."""
 
-    def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "") -> Token:
+    def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "", planned: str = "") -> Token:
         """The token of the next batch."""
         known = {**self.earlier, self.batch: self.content.hash}
         earlier = {each: known[each] for each in sorted(known)[-KEPT:]}
-        return Token(batch, content, earlier, checkpoint, topics=self.topics)
+        return Token(batch, content, earlier, checkpoint, topics=self.topics, planned=planned)
 
     def to_topics(self, ids: Mapping[str, str]) -> Token:
         """The same for rows in topics with these ids, too; of all of them those that were met last are kept."""
@@ -81,7 +83,14 @@ def refuse(reason: str) -> TokenDecision:
 
 
 def decide(
-    query: str, last: Token | None, batch: int, content: BatchContent, *, first: int | None = None, checkpoint: str = ""
+    query: str,
+    last: Token | None,
+    batch: int,
+    content: BatchContent,
+    *,
+    first: int | None = None,
+    checkpoint: str = "",
+    planned: str = "",
 ) -> TokenDecision:
     """Whether a batch is published, was published already, or belongs to another history of the query.
 
@@ -104,10 +113,12 @@ def decide(
             f"so the checkpoint is not the one that wrote batch {last.batch}; restore that checkpoint, or start with a "
             f"new one"
         )
-    return _decide_replay(query, last, batch, content, checkpoint)
+    return _decide_replay(query, last, batch, content, checkpoint, planned)
 
 
-def _decide_replay(query: str, last: Token, batch: int, content: BatchContent, checkpoint: str) -> TokenDecision:
+def _decide_replay(
+    query: str, last: Token, batch: int, content: BatchContent, checkpoint: str, planned: str
+) -> TokenDecision:
     if last.hash_of(batch) == content.hash:
         return TokenDecision(Verdict.SKIP)
     if batch < last.batch:
@@ -124,9 +135,17 @@ def _decide_replay(query: str, last: Token, batch: int, content: BatchContent, c
             f"batch was published with content {last.content.hash} from checkpoint {last.checkpoint}: two queries use "
             f"copies of one checkpoint; give each query a checkpoint of its own"
         )
+    if last.planned and planned and last.planned != planned:
+        # No replay: were it skipped, the rows of what it reads beyond the published batch would be lost.
+        return refuse(
+            f"query {query} comes with batch {batch} of {content.rows} rows, but that batch was published with "
+            f"{last.content.rows} rows, and by another plan of what it reads: the checkpoint is an older copy; restore "
+            f"the newest checkpoint, or start with a new one"
+        )
+    why = "" if last.planned and planned else ", or its checkpoint is an older copy"
     return TokenDecision(
         Verdict.SKIP,
-        f"query {query} is not deterministic: batch {batch} was published with content {last.content.hash} "
+        f"query {query} is not deterministic{why}: batch {batch} was published with content {last.content.hash} "
         f"({last.content.rows} rows), and its replay has content {content.hash} ({content.rows} rows); it stays as it "
         f"was published, nothing was published twice",
     )
@@ -168,6 +187,7 @@ def encode(token: Token) -> bytes:
         "checkpoint": token.checkpoint,
         "writers": token.writers,
         "topics": dict(token.topics),
+        "planned": token.planned,
         "partitions": token.log_partitions,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
@@ -183,6 +203,7 @@ def decode(value: bytes) -> Token:
         content = BatchContent(str(fields["hash"]), int(fields["rows"]))
         topics = {str(name): str(each) for name, each in fields.get("topics", {}).items()}
         batch, writers, among = int(fields["batch"]), int(fields["writers"]), int(fields.get("partitions", 0))
-        return Token(batch, content, earlier, str(fields["checkpoint"]), writers, topics, among)
+        planned = str(fields.get("planned", ""))
+        return Token(batch, content, earlier, str(fields["checkpoint"]), writers, topics, planned, among)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
         raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why
