@@ -18,6 +18,7 @@ from eosfw.errors import (
     DamagedDataError,
     IndefiniteOutcomeError,
     InvalidRecordError,
+    RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
 from eosfw.observe import TaskStep
@@ -306,6 +307,13 @@ def test_record_that_the_cluster_refuses_ends_the_batch_at_once(query: Query, la
 
     assert query.steps.count(TaskStep.PUBLISH_BATCH) == 1
     assert lab.values(query.topic) == []
+
+
+def test_record_that_is_too_large_names_the_option_of_spark(query: Query) -> None:
+    with pytest.raises(RecordTooLargeError, match=r" kafka\.max\.request\.size"):
+        query.driver().commit(query.batch(0, bytes(2 << 20)), query.announce)
+
+    assert query.published() == []
 
 
 def test_failing_rows_leave_no_open_transaction(query: Query, lab: BackendHarness) -> None:

@@ -6,17 +6,25 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import DamagedDataError, EosfwError, FatalError, InvalidProducerEpochError
+from eosfw.errors import (
+    DamagedDataError,
+    EosfwError,
+    FatalError,
+    InvalidProducerEpochError,
+    RecordTooLargeError,
+)
 from eosfw.observe import TaskStep
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
+from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.sink.tokens.token import Token
 from eosfw_spark.sink.tokens.token_log import TokenLog
 
 logger = logging.getLogger(__name__)
+_LARGEST: Final = "max.request.size"
 
 
 class StepAnnouncer(Protocol):
@@ -131,6 +139,9 @@ class TokenProducer:
             TransactionalCommit(producer, self._cluster.transaction_timeout, self._runtime).commit()
         except Exception as error:
             self._abort(producer, error)
+            if isinstance(error, RecordTooLargeError):
+                # Backends speak of Kafka's property.
+                raise RecordTooLargeError(str(error).replace(_LARGEST, KAFKA + _LARGEST)) from error
             raise
 
     def delete_token(self) -> None:
