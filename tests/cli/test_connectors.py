@@ -304,6 +304,30 @@ def test_a_worker_that_is_not_there_is_named(command) -> None:
     assert "no worker answers at http://127.0.0.1:1" in run.err()
 
 
+def test_a_url_with_tls_of_a_worker_without_it_is_told(command, worker) -> None:
+    run = command("connectors", "list", "--url", worker.url.replace("http:", "https:"))
+
+    assert run.end() == ExitCode.UNAVAILABLE
+    assert "does not speak TLS: its URL begins with http://" in run.err()
+
+
+def test_a_url_without_tls_of_a_worker_with_it_is_told(command) -> None:
+    """Such a worker takes the request for a handshake that has failed, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(65_536)
+
+        hanging_up = ThreadRuntime().spawn("worker", hang_up)
+        run = command("connectors", "list", "--url", f"http://127.0.0.1:{listener.getsockname()[1]}")
+
+        assert run.end() == ExitCode.UNAVAILABLE
+        hanging_up.join()
+    assert "if it speaks TLS, its URL begins with https://" in run.err()
+
+
 @pytest.mark.parametrize(
     ("status", "code"), [(200, ExitCode.OK), (503, ExitCode.UNAVAILABLE), (500, ExitCode.UNAVAILABLE)]
 )

@@ -352,9 +352,10 @@ def test_no_install_command_names_a_foreign_distribution(name: str) -> None:
     assert "pip" not in str(reported.value)
 
 
-def test_without_any_plugin_a_role_says_that_nothing_is_installed() -> None:
-    with pytest.raises(PluginError, match=r"no cluster is installed.*memory"):
-        load_plugins([]).cluster()
+@pytest.mark.parametrize(("role", "extra"), [("cluster", "memory"), ("step_engine", "spark")])
+def test_without_any_plugin_a_role_names_the_line_that_installs_one(role: str, extra: str) -> None:
+    with pytest.raises(PluginError, match=rf"no .* is installed. Try: pip install 'eosfw\[{extra}\]'.$"):
+        getattr(load_plugins([]), role)()
 
 
 class Rude(SourceConnector):

@@ -10,6 +10,7 @@ import pytest
 
 from eosfw.errors import BadRequestError, NotAssignedError, NotLeaderError, RetriableError
 from eosfw.protocols import RestResponse
+from eosfw.protocols.herder import WorkerHealth
 from eosfw_rest.error_mapping import NO_LEADER, TOO_MANY_HOPS
 from eosfw_rest.herder_request_handler import HerderRequestHandler
 from eosfw_rest.messages import RestRequest
@@ -79,6 +80,18 @@ def test_without_a_leader_a_request_is_a_conflict():
     answer, sent = forwarded(deletion(), follower(None))
 
     assert (answer.status, answer.body["message"], answer.headers, sent) == (409, NO_LEADER, {"Retry-After": "1"}, [])
+
+
+@pytest.mark.parametrize("target", ["/connectors/c1", "/connectors/c1?forward=false"])
+def test_a_conflict_of_a_worker_in_trouble_says_what_the_trouble_is(target: str):
+    """A rebalance passes by itself; a cluster that is away may not."""
+    herder = follower(None)
+    herder.health = lambda: WorkerHealth("unhealthy", "Worker was unable to handle this request. Nobody answers.")
+
+    answer, _ = forwarded(deletion(target, forward=["false"] if "?" in target else []), herder)
+
+    assert (answer.status, answer.headers) == (409, {"Retry-After": "1"})
+    assert answer.body["message"].endswith(" Worker was unable to handle this request. Nobody answers.")
 
 
 @pytest.mark.parametrize(

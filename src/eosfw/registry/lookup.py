@@ -319,10 +319,7 @@ class Plugins:
         if len(offered) > 1:
             raise PluginError(f"several {role}s are installed, name one: {', '.join(self.names(role))}")
         if not offered:
-            known = ", ".join(extras()) or "none"
-            raise PluginError(
-                f"no {role} is installed. Extras that `pip install 'eosfw[NAME]'` knows: {known}.{self._broken()}"
-            )
+            raise PluginError(f"no {role} is installed. {_remedy(_USUAL[role], ())}{self._broken()}")
         return offered[0].cls
 
     def _single(
@@ -381,6 +378,10 @@ _EXTRAS = {
     "io.confluent.connect.avro.AvroConverter": "eosfw-schema-registry[avro]",
 }
 """What brings parts whose names are those of no extra of eosfw."""
+
+
+_USUAL = {"cluster": "memory", "step engine": "spark", "REST interface": "rest"}
+"""The extra that brings the plugin of a role that most use."""
 
 
 def _remedy(name: str, known: Iterable[str]) -> str:

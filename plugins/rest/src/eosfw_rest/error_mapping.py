@@ -18,6 +18,7 @@ from eosfw.errors import (
     RequestRefusedError,
     RequestTimeoutError,
     UnsupportedError,
+    described,
 )
 from eosfw_rest.messages import Answer, error_message
 
@@ -57,7 +58,7 @@ def error_answer(error: BaseException) -> Answer:
             return error_message(
                 status, _text(error), _RETRY if status == 409 and kind is not AlreadyExistsError else {}
             )
-    _log.error("a request failed", exc_info=error)
+    _log.error("a request failed: %s", described(error), exc_info=error)
     # The text of a foreign exception may hold anything: it goes to the log alone.
     return error_message(
         500, str(error) if isinstance(error, EosfwError) else f"Internal error: {type(error).__name__}"

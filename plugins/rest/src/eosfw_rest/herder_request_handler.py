@@ -42,19 +42,19 @@ class HerderRequestHandler:
             return handler(request, herder)
         except (NotLeaderError, NotAssignedError) as elsewhere:
             # A signature holds for one path, so a worker repeats its own request instead of having it forwarded.
-            return self._forwarded(request, elsewhere.url) if forwards else error_answer(elsewhere)
+            return self._forwarded(request, herder, elsewhere.url) if forwards else error_answer(elsewhere)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a request must be answered, whatever a connector does
             return error_answer(error)
 
-    def _forwarded(self, request: RestRequest, url: str | None) -> Answer:
+    def _forwarded(self, request: RestRequest, herder: Herder, url: str | None) -> Answer:
         hop = request.flag("forward")
         if hop is False:
-            return error_message(409, TOO_MANY_HOPS, _RETRY)
+            return _conflict(TOO_MANY_HOPS, herder)
         if url is None:
-            return error_message(409, NO_LEADER, _RETRY)
+            return _conflict(NO_LEADER, herder)
         if problem := worker_url_problem(url):
             _log.error("%s %r is not forwarded to %r: %s", request.method, request.target, url, problem)
-            return error_message(409, NO_LEADER, _RETRY)
+            return _conflict(NO_LEADER, herder)
         target = url.rstrip("/") + _with_forward(request.target, allowed=hop is None)
         headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
         try:
@@ -62,11 +62,18 @@ class HerderRequestHandler:
         except ClusterUnavailableError as gone:
             # The group will notice, and elect another leader: nothing was sent, so the client may repeat it.
             _log.info("%s", gone)
-            return error_message(409, NO_LEADER, _RETRY)
+            return _conflict(NO_LEADER, herder)
         except EosfwError as error:
             _log.warning("%s %r may or may not have been done: %s", request.method, request.target, error)
             return error_message(500, f"IO Error trying to forward REST request: {error}")
         return Answer(response.status, response.body or None, _only(response.headers))
+
+
+def _conflict(message: str, herder: Herder) -> Answer:
+    """Kafka Connect's sentence, and what is wrong with this worker, if something is."""
+    health = herder.health()
+    why = f" {health.message}" if health.status == "unhealthy" else ""
+    return error_message(409, message + why, _RETRY)
 
 
 def _with_forward(target: str, *, allowed: bool) -> str:

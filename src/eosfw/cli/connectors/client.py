@@ -33,6 +33,8 @@ from eosfw.security import endpoint_opener
 TOKEN, USER, PASSWORD = "EOSFW_REST_TOKEN", "EOSFW_REST_USER", "EOSFW_REST_PASSWORD"
 _NOT_FOUND, _CONFLICT, _SERVER_ERROR = 404, 409, 500
 _DENIED = (401, 403)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+"""How releases of OpenSSL call an answer that is not TLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,13 @@ class RestClient:
         if isinstance(reason, ssl.SSLCertVerificationError):
             refused = f"the certificate of the worker at {self._url} is refused: {reason.verify_message}"
             return f"{refused}; name the file of its authority with --ca"
+        if isinstance(reason, ssl.SSLError) and reason.reason in _NO_TLS:
+            return f"the worker at {self._url} does not speak TLS: its URL begins with http://"
+        if isinstance(reason, ConnectionResetError) and self._url.startswith("http://"):
+            # RemoteDisconnected, too: so ends a connection to a port that speaks TLS.
+            return (
+                f"{self._url} closes the connection without an answer: if it speaks TLS, its URL begins with https://"
+            )
         return f"no worker answers at {self._url}: {reason}; start one with `eosfw worker`, or name one with --url"
 
 
