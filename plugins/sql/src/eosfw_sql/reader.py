@@ -12,6 +12,7 @@ from eosfw.records import SourceBatch
 from eosfw_sql.modes.columns import position_of
 from eosfw_sql.modes.late_row_check import LateRowCheck, late_row_check
 from eosfw_sql.modes.offset_check import check_offset
+from eosfw_sql.modes.restarted_numbers import RestartedNumbersCheck
 from eosfw_sql.modes.rounds import RoundPosition
 from eosfw_sql.modes.timestamp_column import NOW
 from eosfw_sql.tables import SourceTable, source_partition, source_table, topic_of
@@ -71,6 +72,7 @@ class PageReader:
         self._database, self._config, self._context, self._clock = database, config, context, clock
         self._target = _Target(name, config, context)
         self._late: LateRowCheck | None = None
+        self._restarted: RestartedNumbersCheck | None = None
         self._opened: tuple[SourceTable, Position] | None = None
 
     def take(self) -> SourceBatch | None:
@@ -84,7 +86,7 @@ class PageReader:
         rows = position.unread(self._database.rows(_suffixed(asked, self._config)))
         self.idle = not rows
         if not rows:
-            self._look_for_late_rows(table, position)
+            self._look_for_lost_rows(table, position)
             return None
         offsets = self._move(position, rows)
         if self._late is not None:
@@ -107,10 +109,14 @@ class PageReader:
         dialect, offset = self._database.dialect, self._target.offset
         position = position_of(table, self._config, dialect, offset)
         self._late = late_row_check(table, self._config, dialect, self._clock, from_start=offset is None)
-        self._look_for_late_rows(table, position)
+        if self._config["mode"] == "incrementing":
+            self._restarted = RestartedNumbersCheck(table, self._config, self._clock)
+        self._look_for_lost_rows(table, position)
         return table, position
 
-    def _look_for_late_rows(self, table: SourceTable, position: Position) -> None:
+    def _look_for_lost_rows(self, table: SourceTable, position: Position) -> None:
+        if self._restarted is not None:
+            self._restarted.look(self._database, position.offset, self._context)
         if self._late is not None:
             self._late.look(self._database, table, position.offset, self._context)
 
