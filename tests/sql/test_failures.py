@@ -142,6 +142,7 @@ def test_options_that_a_driver_does_not_take_are_refused_by_their_names(tmp_path
         ("the database system is starting up", RetriableError),
         ("Lost connection to MySQL server during query", RetriableError),
         ("Access denied for user 'me'@'localhost'", ConfigError),
+        ("SELECT command denied to user 'me'@'localhost' for table `shop`.`orders`", ConfigError),
         ('FATAL:  password authentication failed for user "me"', ConfigError),
         ('FATAL:  database "shop" does not exist', ConfigError),
         ("no such table: orders", ConfigError),

@@ -12,9 +12,12 @@ from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, Ret
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_RESTART = "if a column was dropped or renamed, restart the task, which looks at the table anew"
+_COLUMNS = f"name columns that exist; {_RESTART}"
 _PERMANENT = (
     ("no such table", "name tables that exist"),
-    ("no such column", "name columns that exist"),
+    ("no such column", _COLUMNS),
+    ("unknown column", _COLUMNS),
     (
         "syntax error",
         "correct the query, if one is named; with quote.sql.identifiers = always names need no quotes of their own",
@@ -23,11 +26,12 @@ _PERMANENT = (
     ("password", "give the user's password by connection.password"),
     ("authentication", "give the user's password by connection.password"),
     ("access denied", "give the user the rights, or name another by connection.user"),
+    ("command denied", "give the user the rights, or name another by connection.user"),
     ("permission denied", "give the user the right to read, or name another by connection.user"),
     ("not a database", "name the file of a database"),
     ("unable to open database file", "name a file in a folder that exists and may be read"),
     ("unknown database", "name a database of the server"),
-    ("does not exist", "name what exists"),
+    ("does not exist", f"name what exists; {_RESTART}"),
     ("doesn't exist", "name what exists"),
 )
 """Words by which drivers tell, with an OperationalError, what does not pass by itself."""
