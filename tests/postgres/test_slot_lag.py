@@ -71,6 +71,17 @@ def test_the_lag_of_the_slot_is_measured_and_said(properties, session, caplog):
     assert SEGMENT < values["slot-lag-bytes"] <= values["slot-retained-bytes"]
 
 
+def test_an_entry_of_the_include_list_that_selects_no_table_is_said_once(properties, session):
+    """Most likely it is misspelt; the other entries are read."""
+    with reading(properties | {"table.include.list": "public.orders,public.ordres"}) as task:
+        task.until_drained()
+        for _ in range(3):
+            task.poll()
+    ((kind, text),) = [notice[:2] for notice in task.notices]
+    assert kind == "table.include.list public.ordres"
+    assert "no table is read by public.ordres" in text
+
+
 def test_a_slot_that_the_server_gives_up_is_refused(properties, session):
     """PGC-41: it is said that changes are missing, whether the connector reads or starts."""
     with reading(properties) as task:

@@ -48,6 +48,24 @@ def test_a_new_table_asks_for_other_tasks(tmp_path):
     assert asked == [1]
 
 
+def test_an_entry_of_the_include_list_that_selects_no_table_is_reported_once(tmp_path, caplog):
+    """SQL-11: again when another one does."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    given = sqlite_properties(tmp_path, "bulk", table_include_list="orders,ordres,item_.*")
+    connector = SqlSourceConnector()
+    connector.start(connector.config.parse({"topic.prefix": "t-", **given}), SimpleNamespace())
+    connector.watch()
+    connector.watch()
+    assert [one.getMessage().partition("; ")[0] for one in caplog.records] == [
+        f"table.include.list: no table of database sqlite:///{tmp_path}/db is read by ordres, item_.*"
+    ]
+    execute(tmp_path, "CREATE TABLE ordres (id INTEGER PRIMARY KEY)")
+    connector._context.request_task_reconfiguration = lambda: None
+    connector.watch()
+    connector.stop()
+    assert caplog.records[-1].getMessage().partition("; ")[0].endswith("is read by item_.*")
+
+
 def test_a_table_that_is_dropped_is_left_out_and_the_others_are_read(tmp_path):
     """SQL-14: if it was found by looking; it is reported, once."""
     execute(tmp_path, *(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY)" for name in "abc"))

@@ -30,6 +30,7 @@ __all__ = [
     "relation_of",
     "signal_tables",
     "topic_of",
+    "unmatched_patterns",
     "unreadable",
 ]
 
@@ -79,6 +80,16 @@ def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
         'AND n.nspname !~ \'^pg_\' ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"'
     )
     return [Table(*row) for row in rows if wanted(row[1], row[2])]
+
+
+def unmatched_patterns(session: Connection, config: Config) -> list[str]:
+    """Entries of `table.include.list` that select no table; most likely one is misspelt."""
+    tables = [str(one) for one in find_tables(session, TableFilter.of(config))] if config["table.include.list"] else []
+    return [
+        one
+        for one in config["table.include.list"]
+        if not any(re.fullmatch(one, table, re.IGNORECASE) for table in tables)
+    ]
 
 
 def refuse_none(tables: Sequence[Table], database: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import closing
 from typing import TYPE_CHECKING, ClassVar
@@ -12,7 +13,7 @@ from eosfw_sql.database import Database
 from eosfw_sql.modes.columns import position_of
 from eosfw_sql.modes.offset_check import check_offset
 from eosfw_sql.properties import CONNECTOR, TASK, task_properties
-from eosfw_sql.table_selection import selected_tables
+from eosfw_sql.table_selection import selected_tables, unmatched_patterns
 from eosfw_sql.tables import source_partition, source_table
 from eosfw_sql.task import SqlSourceTask
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceConnectorContext, SourceTask
     from eosfw.records import SourceOffset, SourcePartition
+
+logger = logging.getLogger(__name__)
 
 _SELECTION = ("table.whitelist", "table.include.list", "table.blacklist", "schema.pattern", "catalog.pattern")
 
@@ -82,6 +85,7 @@ class SqlSourceConnector(SourceConnector):
     def start(self, config: Config, context: SourceConnectorContext) -> None:
         self._config, self._context = config, context
         self._seen: Sequence[str] | None = None
+        self._unmatched: Sequence[str] = ()
         self._database = Database(config)
 
     def watch(self) -> float | None:
@@ -90,10 +94,20 @@ class SqlSourceConnector(SourceConnector):
         if self._seen is not None and names != self._seen:
             self._context.request_task_reconfiguration()
         self._seen = names
+        self._warn(unmatched_patterns(self._config, names))
         return pause
 
     def stop(self) -> None:
         self._database.close()
+
+    def _warn(self, unmatched: Sequence[str]) -> None:
+        if unmatched and unmatched != self._unmatched:
+            logger.warning(
+                "table.include.list: no table of database %s is read by %s; correct it, or make the table",
+                self._database.name,
+                ", ".join(unmatched),
+            )
+        self._unmatched = unmatched
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         with closing(Database(config)) as database:

@@ -28,6 +28,11 @@ def selected_tables(database: Database, config: Config) -> Sequence[str]:
     return config["table.whitelist"] or _found(database, config)
 
 
+def unmatched_patterns(config: Config, names: Sequence[str]) -> Sequence[str]:
+    """Entries of `table.include.list` that select none of these tables; most likely one is misspelt."""
+    return [one for one in config["table.include.list"] if not any(re.fullmatch(one, name) for name in names)]
+
+
 def _found(database: Database, config: Config) -> Sequence[str]:
     pattern = _schema_pattern(database, config)
     listed = database.inspect(lambda inspector: _listed(inspector, pattern, config["table.types"]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from psycopg.errors import LockNotAvailable
 
 from eosfw_postgres.replication.publication import refuse_lacking
-from eosfw_postgres.tables import needed_tables
+from eosfw_postgres.tables import needed_tables, unmatched_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +45,7 @@ _UNREAD = (
     "the server keeps {0} of its log for replication slot {1!r}, which nobody reads: if its reader is gone, "
     "SELECT pg_drop_replication_slot('{1}'), before the disk is full"
 )
+_UNMATCHED = "table.include.list: no table is read by {0}; correct it, or make the table, written SCHEMA.TABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ class SlotLag:
             return
         with self._database.session() as session:
             slots = [SlotState(*row) for row in session.execute(_QUERY)]
+            unmatched = unmatched_patterns(session, self._config)
             if reads:
                 # The server locks each table to list it; one that is locked meanwhile is no reason not to read others.
                 with suppress(LockNotAvailable):
@@ -105,7 +107,8 @@ class SlotLag:
             if slot.name == self._own:
                 self._lag.set(slot.lag)
                 self._retained.set(slot.retained)
-        self._warn(dict(warnings_of(slots, self._own, self._most)))
+        warnings = {f"table.include.list {one}": _UNMATCHED.format(one) for one in unmatched}
+        self._warn(warnings | dict(warnings_of(slots, self._own, self._most)))
 
     def _warn(self, warnings: dict[str, str]) -> None:
         for kind in warnings.keys() - self._given:
