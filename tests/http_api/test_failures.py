@@ -137,9 +137,42 @@ def test_a_server_that_is_down_is_retried(api):
     error = first_failure(properties(nowhere))
     assert str(error) == f"{nowhere} does not answer: [Errno 111] Connection refused"
     cut = json.dumps({"data": {"rows": [{"id": 1}]}}).encode()[:-5]
-    for headers in ({"Content-Length": "100"}, {"Content-Length": ""}):
+    said = ("cut its answer off", "answered with what is no JSON, or with a part of it; if it stays so, correct url")
+    for headers, words in zip(({"Content-Length": "100"}, {"Content-Length": ""}), said, strict=True):
         api.replies = [Reply(200, headers, cut)]
-        assert isinstance(first_failure(properties(api.url)), RetriableError)
+        error = first_failure(properties(api.url))
+        assert isinstance(error, RetriableError)
+        assert str(error) == f"{api.url} {words}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "closed the connection without an answer"),
+        (b"s3cret\r\n\r\n", "answered with what is no HTTP"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n\r\ns3cret",
+            "answered with what cannot be decompressed",
+        ),
+    ],
+)
+def test_what_a_server_does_in_the_place_of_an_answer_is_said(answer, words):
+    """HTP-06: in words, without any of what it sent; it is asked again."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            peer, _ = server.accept()
+            with peer:
+                peer.recv(65536)
+                peer.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/rows"
+        error = first_failure(properties(url))
+        thread.join()
+    assert isinstance(error, RetriableError)
+    assert str(error) == f"{url} {words}"
 
 
 def test_an_answer_that_never_ends_is_given_up(api):

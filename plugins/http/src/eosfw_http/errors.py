@@ -25,6 +25,11 @@ _REMEDIES: Final = {
     404: ("url", "correct the URL"),
     410: ("url", "what was asked for is gone: correct the URL, or reset the connector's offsets"),
 }
+_ENDS: Final = (
+    ("without sending complete message body", "cut its answer off"),
+    ("without sending a response", "closed the connection without an answer"),
+)
+"""By words of h11 and httpcore, what a server did."""
 _LONGEST: Final = 86_400.0
 """Seconds to wait at most, whatever a header says."""
 _REMAINING: Final = ("RateLimit-Remaining", "X-RateLimit-Remaining", "X-Rate-Limit-Remaining")
@@ -76,9 +81,21 @@ def unanswered(error: httpx2.RequestError, url: httpx2.URL) -> str:
         cause = cause.__cause__ or cause.__context__
     if cause is not None:
         reason = "its certificate is not trusted, see SSL_CERT_FILE"
+    elif (broken := _broken_answer(error)) is not None:
+        return f"{shown(url)} {broken}"
     else:  # of the other errors some have headers in their texts
         reason = str(error) if isinstance(error, httpx2.ConnectError) and str(error) else type(error).__name__
     return f"{shown(url)} does not answer: {reason}"
+
+
+def _broken_answer(error: httpx2.RequestError) -> str | None:
+    """What a server did that began to answer, or closed the connection; None if it did neither."""
+    if isinstance(error, httpx2.DecodingError):
+        return "answered with what cannot be decompressed"
+    if not isinstance(error, httpx2.RemoteProtocolError):
+        return None
+    ends = (said for words, said in _ENDS if words in str(error))
+    return next(ends, "answered with what is no HTTP")
 
 
 def shown(url: httpx2.URL) -> str:
