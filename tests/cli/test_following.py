@@ -53,6 +53,17 @@ def test_connectors_are_followed_without_steps(start, pipeline) -> None:
     assert run.end() == ExitCode.INTERRUPTED
 
 
+def test_notices_of_tasks_are_shown_while_they_are_followed(start, pipeline) -> None:
+    """A run that goes on for months has no summary in which they would be read; those of a kind come once at first."""
+    run = start("run", "--quiet", "--follow", pipeline("noticing", more="records = 20"))
+    run.until(lambda: "warning: task c-0: row 0 is odd" in run.err())
+
+    run.send(signal.SIGTERM)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "row 1 is odd" not in run.err()
+
+
 def test_a_failing_query_ends_the_run_with_one_sentence(start, pipeline) -> None:
     run = start("run", "--quiet", "--follow", pipeline("endless", steps=streaming("fail")))
 

@@ -142,6 +142,19 @@ class FlakyTask(CountingTask):
         return super().poll()
 
 
+class NoticingTask(CountingTask):
+    """Gives a notice with each record."""
+
+    def start(self, config: Any, context: Any) -> None:
+        super().start(config, context)
+        self.context = context
+
+    def poll(self) -> Any:
+        if self.next < self.left:
+            self.context.notice("odd rows", f"row {self.next} is odd")
+        return super().poll()
+
+
 class BlockedTask(_Task):
     def poll(self) -> Any:
         print("the source does not answer", flush=True)  # noqa: T201 (so that a test knows)
@@ -212,6 +225,7 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
         PatientTask,
         DeadTask,
         FlakyTask,
+        NoticingTask,
     )
     return [AskedConnector, *(_connector(kind) for kind in kinds)]
 

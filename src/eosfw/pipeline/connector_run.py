@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import (
     EosfwError,
     InterruptedRunError,
@@ -13,10 +14,12 @@ from eosfw.errors import (
     TaskFailedError,
     described,
 )
+from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.local.control import RunControl
 from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.pipeline.local.reporter import Reporter
 from eosfw.runtime import TaskState, TaskStatus, Worker
+from eosfw.state.tasks.backoff import LogBackoff
 from eosfw.text import quantity
 
 logger = logging.getLogger(__name__)
@@ -74,9 +77,30 @@ def _until_drained(run: LocalRun, control: RunControl, reporter: Reporter, idle:
 
 
 def _until_stopped(run: LocalRun, control: RunControl, reporter: Reporter, look: Callable[[], None]) -> None:
+    report = _NoticeReports(run.worker, reporter, control.runtime)
     for _ in _looks(run, control, reporter):
+        report.look()
         look()
     control.check()
+
+
+class _NoticeReports:
+    """Warnings of notices of tasks: at once, and again behind a pause that doubles where there are more of a kind."""
+
+    def __init__(self, worker: Worker, reporter: Reporter, runtime: Runtime) -> None:
+        self._worker, self._reporter, self._runtime = worker, reporter, runtime
+        self._reported: dict[tuple[ConnectorTaskId, str], int] = {}
+        self._backoffs: dict[tuple[ConnectorTaskId, str], LogBackoff] = {}
+
+    def look(self) -> None:
+        """Report what is new."""
+        for task in self._worker.status().tasks:
+            for notice in task.notices:
+                key = task.id, notice.kind
+                backoff = self._backoffs.setdefault(key, LogBackoff())
+                if notice.count != self._reported.get(key) and backoff.due(self._runtime.now()):
+                    self._reported[key] = notice.count
+                    self._reporter.warning(f"task {task.id}: {notice.text} ({notice.count:,})")
 
 
 def _looks(run: LocalRun, control: RunControl, reporter: Reporter) -> Iterator[Callable[[], None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from eosfw_postgres.connection import Database
 
 __all__ = ["SlotLag", "SlotState", "warnings_of"]
-
-logger = logging.getLogger(__name__)
 
 _QUERY = """
 SELECT slot_name, active, wal_status, coalesce(ends - confirmed_flush_lsn, 0)::bigint,
@@ -112,7 +109,6 @@ class SlotLag:
 
     def _warn(self, warnings: dict[str, str]) -> None:
         for kind in warnings.keys() - self._given:
-            logger.warning("%s", warnings[kind])
             self._notice(kind, warnings[kind])
         self._given = frozenset(warnings)
 
