@@ -28,6 +28,8 @@ _POLL_INTERVAL = 0.05
 """Seconds between two looks at the worker."""
 _CONFIRM_INTERVAL = 2.0
 """Seconds between two reads of the config topic, in which a newer run of the group would stand."""
+_NOTICE_INTERVAL = 1.0
+"""Seconds between two looks for notices: a look at many tasks takes a while."""
 
 
 def drain(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
@@ -90,15 +92,20 @@ class _NoticeReports:
     def __init__(self, worker: Worker, reporter: Reporter, runtime: Runtime) -> None:
         self._worker, self._reporter, self._runtime = worker, reporter, runtime
         self._reported: dict[tuple[ConnectorTaskId, str], int] = {}
+        self._next = float("-inf")
         self._backoffs: dict[tuple[ConnectorTaskId, str], LogBackoff] = {}
 
     def look(self) -> None:
-        """Report what is new."""
+        """Report what is new, unless the last look was a moment ago."""
+        now = self._runtime.now()
+        if now < self._next:
+            return
+        self._next = now + _NOTICE_INTERVAL
         for task in self._worker.status().tasks:
             for notice in task.notices:
                 key = task.id, notice.kind
                 backoff = self._backoffs.setdefault(key, LogBackoff())
-                if notice.count != self._reported.get(key) and backoff.due(self._runtime.now()):
+                if notice.count != self._reported.get(key) and backoff.due(now):
                     self._reported[key] = notice.count
                     self._reporter.warning(f"task {task.id}: {notice.text} ({notice.count:,})")
 
