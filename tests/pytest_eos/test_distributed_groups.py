@@ -171,6 +171,13 @@ def test_the_marker_freezes_tasks_in_groups_too(eos, group, run):
     eos.assert_exactly_once(eos.last_run, expected=eos.last_run.source_records())
 
 
+@pytest.mark.parametrize("workers", [0, -1, 27])
+def test_a_group_has_a_worker_and_no_more_than_there_are_names(eos, workers):
+    """Bad input: a test would wait for tasks that nobody runs, or count workers that never started."""
+    with pytest.raises(ValueError, match=rf"a group of {workers} workers: it must have 1 to 26, `a` to `z`"):
+        eos.distributed(workers)
+
+
 @pytest.mark.parametrize("call", ["leader", "worker"])
 def test_a_single_worker_has_no_leader_to_freeze(eos, zombies, call):
     """Bad input: refused by what is to be passed."""

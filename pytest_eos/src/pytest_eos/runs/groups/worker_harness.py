@@ -161,6 +161,8 @@ class WorkerHarness:
         Its workers reach each other without a network. `scheduled_rebalance_max_delay_ms=0` gives the tasks of a lost
         worker to others as soon as the group has missed it; by default that takes five (virtual) minutes more.
         """
+        if not 1 <= workers <= len(ascii_lowercase):
+            raise ValueError(f"a group of {workers} workers: it must have 1 to {len(ascii_lowercase)}, `a` to `z`")
         given = {name.replace("_", "."): value for name, value in properties.items()}
         made = DistributedGroup(
             self.fresh_group(),
