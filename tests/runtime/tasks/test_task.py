@@ -167,6 +167,21 @@ def test_an_invalid_poll_result_fails_the_task_and_shows_nothing(polled, message
     assert "commit" not in stage.cluster.calls
 
 
+def test_a_stop_that_fails_behind_a_failed_start_is_logged_with_the_error_of_the_start(caplog):
+    """Bad input: what came first is the cause, and whoever reads the log meets it first."""
+
+    def start(*_: Any) -> None:
+        raise KeyError("table")
+
+    def stop(self: Any) -> None:
+        self.connection.close()
+
+    assert failure(run(scripted(start=start, stop=stop))) == "'table'"
+    (logged,) = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert logged.startswith("task c-0 failed with KeyError: 'table' (in start, ")
+    assert ", and once more when it was stopped: AttributeError: 'Script' object has no attribute" in logged
+
+
 @pytest.mark.parametrize("offset", [{"o": 2**63}, {"o": "\ud800"}])
 def test_an_offset_that_cannot_be_stored_leaves_nothing_visible(offset, caplog):
     """TXN-05: the producer's commit is not called; the transaction is aborted.

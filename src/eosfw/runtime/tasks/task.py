@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 
 from eosfw.connectors import SourceTask
@@ -244,8 +245,11 @@ class WorkerTask:
                 logger.warning("task %s could not %s its open transaction: %s", self.id, how, error)
 
     def _stop_source(self, source: SourceTask) -> None:
+        before = sys.exception()
         try:
             source.stop()
         except BaseException as error:
-            shown = self._recorder.redacted(error)
-            logger.error("task %s failed when it was stopped: %s", self.id, described(shown), exc_info=shown)  # noqa: TRY400 the one without secrets
+            shown, first = self._recorder.redacted(error), ""
+            if before is not None and not isinstance(before, StopRequestedError | InterruptedRunError):
+                first = f" with {described(self._recorder.redacted(before))}, and once more"
+            logger.error("task %s failed%s when it was stopped: %s", self.id, first, described(shown), exc_info=shown)  # noqa: TRY400 the one without secrets
