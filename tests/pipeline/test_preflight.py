@@ -253,3 +253,16 @@ def test_an_override_that_no_policy_allows_is_named_without_its_value(
     assert "no policy allows it" in problem
     assert "canary" not in problem
     assert len(problem.splitlines()) == 1
+
+
+@pytest.mark.parametrize("returned", [None, "must be even"])
+def test_a_connector_that_returns_no_list_of_problems_is_told_what_to_return(
+    problems_of: ProblemsOf, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, returned: object
+) -> None:
+    """CFG-04: one sentence that names the method, not a letter of a text for each problem."""
+    monkeypatch.setattr(type(plugins.connector("numbers")), "problems", lambda *_: returned)
+
+    assert problems_of() == (
+        f"connector c: the connector failed when it checked its properties: `problems` returned a "
+        f"{type(returned).__name__}; it must return a list of eosfw.errors.Problem, empty where there is none"
+    )

@@ -33,6 +33,8 @@ class Asked(SourceConnector):
                 raise RetriableError("db.example:5432 refused the connection")
             case "falls":
                 raise KeyError("dsn")
+            case "nothing":
+                return None  # type: ignore[return-value]
             case "hangs":
                 self.release.wait(60)
         return ()
@@ -50,6 +52,7 @@ def asked(pipeline: Callable[..., Pipeline], plugins: Plugins) -> Callable[..., 
         ("wrong", ConfigError, rf"flow.toml \[connectors.c\]: {WRONG}"),
         ("down", SourceUnavailableError, r"connectors.c.*db.example:5432 refused the connection"),
         ("falls", ConfigError, r"connectors.c.*the connector failed when it looked at its source: KeyError: 'dsn'"),
+        ("nothing", ConfigError, r"connectors.c.*`check` returned a NoneType; it must return a list of .*Problem"),
     ],
 )
 def test_a_sources_check_result_is_reported_with_its_connector(asked, source, error, what) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
@@ -61,6 +62,84 @@ class ChangingShares(CounterConnector):
         type(self).asked += 1
         shares = list(super().task_configs(config, max_tasks))
         return shares[self.asked % len(shares) :] + shares[: self.asked % len(shares)]
+
+
+class SetShares(CounterConnector):
+    """Its shares hold what was put into a set, which another process has in another order."""
+
+    def task_configs(self, config: Config, max_tasks: int) -> Any:
+        columns = ",".join({f"column {number}" for number in range(20)})
+        return [{**share, "columns": columns} for share in super().task_configs(config, max_tasks)]
+
+
+class NoShares(CounterConnector):
+    def task_configs(self, config: Config, max_tasks: int) -> Any:
+        return None
+
+
+class NoProblems(CounterConnector):
+    def problems(self, config: Config) -> Any:
+        return None
+
+
+class NothingChecked(CounterConnector):
+    def check(self, config: Config) -> Any:
+        return None
+
+
+_REST: list[SourceRecord] = []
+
+
+@connector()
+class OfAList(CounterTask):
+    """Reads what a list still holds."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        self.rest = iter(list(_REST))
+
+    def poll(self) -> list[SourceRecord]:
+        return list(self.rest)
+
+    def at_end(self) -> bool:
+        return True
+
+
+class TakesOne(OfAList):  # type: ignore[misc, valid-type]
+    """Takes a record out of its source to see whether there are any."""
+
+    def task_configs(self, config: Config, max_tasks: int) -> Any:
+        if not _REST:
+            _REST.extend(CounterTask.record(self.made(), "s", number) for number in range(3))
+        return list(super().task_configs(config, 1))
+
+    def made(self) -> CounterTask:
+        task = CounterTask()
+        task.topic, task.width = "contract", 0
+        return task
+
+    def check(self, config: Config) -> Any:
+        del _REST[0]
+        return ()
+
+
+@connector()
+class InSeconds(CounterTask):
+    """Has the timestamps that `time.time` gives."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        return replace(super().record(stream, number), timestamp=1_700_000_000 + number)
+
+
+@connector()
+class NeverOpened(CounterTask):
+    """Fails when it starts, and when it then closes what it never opened."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        raise KeyError(f"no table {config['topic']}")
+
+    def stop(self) -> None:
+        self.connection.close()  # type: ignore[attr-defined]
 
 
 @connector()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eosfw.runtime.checks.acl_plan import acl_plan
     from eosfw.runtime.checks.preflight import connector_config
+    from eosfw.runtime.checks.problem_list import read_problems
     from eosfw.runtime.distributed.herder import DistributedHerder
     from eosfw.runtime.distributed.herder_parts import WorkerSetup, worker_config
     from eosfw.runtime.hosting.task_process import run_hosted_task
@@ -42,6 +43,7 @@ __all__ = [
     "has_records",
     "offsets_lacking",
     "read_poll_result",
+    "read_problems",
     "run_hosted_task",
     "split",
     "worker_config",
@@ -70,6 +72,7 @@ _HOMES = {
     "has_records": "eosfw.runtime.records.poll_result",
     "offsets_lacking": "eosfw.runtime.records.poll_result",
     "read_poll_result": "eosfw.runtime.records.poll_result",
+    "read_problems": "eosfw.runtime.checks.problem_list",
     "run_hosted_task": "eosfw.runtime.hosting.task_process",
     "split": "eosfw.state.tasks.boundary",
     "worker_config": "eosfw.runtime.distributed.herder_parts",

@@ -17,6 +17,7 @@ from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config
+from eosfw.runtime.checks.problem_list import read_problems
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ def _check(
     name: str, connector: SourceConnector, config: Config, runtime: Runtime, timeout: float
 ) -> SourceCheckResult:
     try:
-        found = call_with_timeout(timeout, lambda: list(connector.check(config)), runtime)
+        found = call_with_timeout(timeout, lambda: read_problems(connector.check(config), "check"), runtime)
     except RetriableError as error:
         return SourceCheckResult(name, (described(error),), unavailable=True)
     except PluginError as error:  # it did not answer in time

@@ -35,6 +35,7 @@ from eosfw.registry.config_transformer import (
 from eosfw.registry.plugin_versions import connector_version_problem
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 from eosfw.runtime.checks.log_redaction import redacted_log
+from eosfw.runtime.checks.problem_list import read_problems
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
 
@@ -194,7 +195,7 @@ def _boundary_problem(connector: SourceConnector, config: Config) -> list[str]:
 
 
 def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
-    found, why = _call_connector(lambda: list(connector.problems(config)))
+    found, why = _call_connector(lambda: read_problems(connector.problems(config), "problems"))
     if why is not None:
         return [Problem("", f"the connector failed when it checked its properties: {why}")]
     return [Problem("", str(problem)) for problem in found or ()]

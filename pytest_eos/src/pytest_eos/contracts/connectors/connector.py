@@ -6,7 +6,7 @@ import json
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,14 +14,14 @@ import pytest
 
 from eosfw.concurrency import Runtime
 from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.connectors import AltersOffsets, ExactlyOnceSupport
+from eosfw.connectors import AltersOffsets, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import Problem
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
-from eosfw.runtime import connector_config
+from eosfw.runtime import connector_config, read_problems
 from eosfw.text import quantity
 from pytest_eos.contracts.connectors.altered_offsets import altered_wrongly
-from pytest_eos.contracts.connectors.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
+from pytest_eos.contracts.connectors.in_subprocess import answers, answers_in_subprocess, disagreement
 from pytest_eos.contracts.connectors.record_differences import first_difference
 from pytest_eos.contracts.connectors.resumption import (
     by_partition,
@@ -47,6 +47,8 @@ _UNENDED = pytest.StashKey[bool]()
 """Whether a test of a class says that the source comes to no end: each other would wait for that, and say less."""
 _LOOKS = 3
 """How often a connector looks at a source that stands still."""
+_SECONDS_OF_OUR_TIME = range(10**9, 10**10)
+"""Timestamps from 2001 on if they were seconds; as milliseconds they lie between January and April of 1970."""
 _WAIT = 0.05
 """Real seconds for threads of a task to fill what they fill, and to wait for room, before the task is stopped."""
 
@@ -91,18 +93,24 @@ class SourceConnectorContract:
             f"`exactly_once_support` of {source.connector.__name__} answers {support}: once its tasks resume exactly "
             f"at the committed offsets, have it return ExactlyOnceSupport.SUPPORTED"
         )
-        problems = [problem.what for problem in connector.problems(config)]
+        problems = [problem.what for problem in _problems(source, connector.problems(config), "problems")]
         assert not problems, f"it refuses the properties of the fixture `source`: {'; '.join(problems)}"
 
-    def test_its_check_finds_no_fault_with_its_source(self, source: Source) -> None:
+    def test_its_check_finds_no_fault_with_its_source(self, driver: TaskDriver, source: Source) -> None:
         """`eosfw run --check` and `eosfw doctor` show the result of `check`, which a connector may leave out."""
         connector = source.connector()
-        found = list(connector.check(connector_config(connector, "contract", source.texts)))
+        if type(connector).check is SourceConnector.check:
+            return
+        before = by_partition(driver, source)
+        found = _problems(source, connector.check(connector_config(connector, "contract", source.texts)), "check")
 
-        odd = [one for one in found if not isinstance(one, Problem)]
-        assert not odd, f"`check` of {source.connector.__name__} gives {odd[0]!r}: it must give eosfw.errors.Problem"
         problems = "; ".join(str(problem) for problem in found)
         assert not found, f"`check` of {source.connector.__name__} finds fault with the source of this test: {problems}"
+        after = by_partition(driver, source)
+        assert before == after, (
+            f"`check` of {source.connector.__name__} changes the source, which it must only look at: "
+            f"{first_difference(_flat(before), _flat(after))}"
+        )
 
     def test_its_properties_are_documented_and_clash_with_none_of_the_frameworks(self, source: Source) -> None:
         """CFG-05: each property has one definition."""
@@ -187,8 +195,8 @@ class SourceConnectorContract:
 
     def test_another_process_gets_the_same_records(self, driver: TaskDriver, source: Source) -> None:
         """A task runs in any worker's process; nothing may depend on this process, such as the seed of `hash`."""
-        here = fingerprints(driver, source.most)
-        there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
+        here = answers(driver, source.most)
+        there = answers_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
 
         if differs := disagreement(here, there):
             pytest.fail(differs, pytrace=False)
@@ -200,6 +208,14 @@ class SourceConnectorContract:
         ]
 
         assert pickle.loads(pickle.dumps(records)) == records  # noqa: S301 - our own bytes
+
+    def test_its_timestamps_are_milliseconds(self, driver: TaskDriver, source: Source) -> None:
+        """Topics forget records by their timestamps, and readers find them by these."""
+        stamps = [one.timestamp for one in _flat(by_partition(driver, source)) if one.timestamp is not None]
+        assert not stamps or not all(stamp in _SECONDS_OF_OUR_TIME for stamp in stamps), (
+            f"its timestamps lie in the first months of 1970, {stamps[0]} for example: a timestamp is milliseconds "
+            f"since 1970, and these seem to be seconds"
+        )
 
     def test_every_record_has_an_offset_of_its_own(self, driver: TaskDriver, source: Source) -> None:
         """The identity of a record is its source partition and source offset."""
@@ -334,10 +350,17 @@ def _read_whole_and_in_part(driver: TaskDriver, source: Source) -> None:
 def _in_fresh_process(driver: TaskDriver, source: Source) -> str:
     """How many records a task gives in a process that has read nothing yet; empty if none."""
     try:
-        there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
+        there = answers_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual).records
     except pytest.fail.Exception:  # it cannot be asked; another test says why
         return ""
     return quantity(len(there), "record") if there else ""
+
+
+def _problems(source: Source, returned: Iterable[Problem], method: str) -> list[Problem]:
+    found = read_problems(returned, method)
+    odd = [one for one in found if not isinstance(one, Problem)]
+    assert not odd, f"`{method}` of {source.connector.__name__} gives {odd[0]!r}: it must give eosfw.errors.Problem"
+    return found
 
 
 def _place(record: SourceRecord) -> tuple[str, str]:

@@ -1,6 +1,6 @@
-"""Replay a source in a subprocess.
+"""Ask a connector in a subprocess for its records and its task configs.
 
-As a program, this module reads its arguments from stdin as JSON and writes a JSON list of fingerprints to stdout.
+As a program, this module reads its arguments from stdin as JSON and writes the answers as JSON to stdout.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import zip_longest
+from typing import NamedTuple
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
+from pytest_eos.contracts.connectors.record_differences import first_difference
 from pytest_eos.contracts.connectors.task_driver import TaskDriver, key_of
 from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
@@ -31,16 +33,26 @@ def fingerprint(record: SourceRecord) -> str:
     return f"{text[:_SHOWN]} #{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def fingerprints(driver: TaskDriver, most: int) -> list[str]:
-    """The fingerprints of a source's records, read by one task; each source partition has an order of its own."""
+class Answers(NamedTuple):
+    """What a connector answers in one process."""
+
+    records: list[str]
+    """The fingerprints of its records, read by one task; each source partition has an order of its own."""
+    task_configs: list[dict[str, str]]
+    """Those of three tasks."""
+
+
+def answers(driver: TaskDriver, most: int) -> Answers:
+    """What a connector answers in this process."""
     records = [record for task_config in driver.task_configs(1) for record in driver.records(task_config, {}, most)]
-    return [fingerprint(record) for record in sorted(records, key=lambda one: key_of(one.source_partition))]
+    records.sort(key=lambda one: key_of(one.source_partition))
+    return Answers([fingerprint(record) for record in records], [dict(one) for one in driver.task_configs(3)])
 
 
-def fingerprints_in_subprocess(
+def answers_in_subprocess(
     connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
-) -> list[str]:
-    """The fingerprints, read by a new interpreter with another seed of `hash`, in virtual time if the test is."""
+) -> Answers:
+    """What it answers in a new interpreter with another seed of `hash`, in virtual time if the test is."""
     import pytest  # here, since the subprocess needs none of it
 
     job = [connector.__module__, connector.__qualname__, dict(properties), most, virtual]
@@ -59,14 +71,23 @@ def fingerprints_in_subprocess(
         pytest.fail(f"{who} blocks: in another process it gave no {most} records in {_PATIENCE:g} s", pytrace=False)
     if ran.returncode:
         pytest.fail(f"{who} cannot be used in another process: {ran.stderr.strip()}", pytrace=False)
-    found: list[str] = json.loads(ran.stdout.splitlines()[-1])
-    return found
+    return Answers(*json.loads(ran.stdout.splitlines()[-1]))
 
 
-def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
-    """The first difference between the records of two processes, with its likely cause; None if they are equal."""
-    if list(here) == list(there):
-        return None
+def disagreement(here: Answers, there: Answers) -> str | None:
+    """The first difference between the answers of two processes, with its likely cause; None if they are equal."""
+    if here.records != there.records:
+        return _records_differ(here.records, there.records)
+    if here.task_configs != there.task_configs:
+        differs = first_difference(here.task_configs, there.task_configs)
+        return (
+            f"another process splits the work in another way, so each new leader starts all tasks anew: something "
+            f"iterates over a set, or depends on this process: {differs}"
+        )
+    return None
+
+
+def _records_differ(here: Sequence[str], there: Sequence[str]) -> str:
     if sorted(here) == sorted(there):
         why = "the same records in another order: something iterates over a set, or sorts by `hash`"
     else:
@@ -80,7 +101,7 @@ def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
 def _main() -> None:
     module, name, properties, most, virtual = json.loads(sys.stdin.read())
     connector: SourceConnector = getattr(import_module(module), name)()
-    found = fingerprints(TaskDriver(connector, properties, VirtualRuntime() if virtual else ThreadRuntime()), most)
+    found = answers(TaskDriver(connector, properties, VirtualRuntime() if virtual else ThreadRuntime()), most)
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -150,12 +150,18 @@ class TaskDriver:
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """The configs of the tasks."""
         try:
-            return self.connector.task_configs(self._config, max_tasks)
+            found: object = self.connector.task_configs(self._config, max_tasks)
+            shares = list(found) if isinstance(found, Iterable) else None
         except Exception as why:
             raise TaskFailedError(
                 f"`task_configs` fails with tasks.max={max_tasks}: {described(why)}. If that is for the number: it is "
                 f"a limit, so make fewer tasks, with larger shares"
             ) from why
+        if shares is None or not all(isinstance(share, Mapping) for share in shares):
+            raise TaskFailedError(
+                f"`task_configs` returned a {type(found).__name__}; it must return a list of mappings, one a task"
+            )
+        return shares
 
     def watches(self, looks: int) -> list[Watch]:
         """A watch of the source by the connector, which looks so often; none if it does not watch."""
@@ -245,8 +251,14 @@ class TaskDriver:
                 context,
             )
             yield task
-        finally:
-            task.stop()
+        except BaseException as error:
+            # What came first is the cause: `stop` often fails because `start` did.
+            try:
+                task.stop()
+            except Exception as then:  # noqa: BLE001 whatever a connector raises
+                error.add_note(f"then `stop` failed, too: {described(then)}")
+            raise
+        task.stop()
 
     def _polled(
         self, task: SourceTask, boundary: Boundary, *, record_offsets: bool, whole_patience: bool
