@@ -85,6 +85,10 @@ MISTAKES: Mapping[str, tuple[Callable[[TokenEndpoint], object], str]] = {
         lambda it: setattr(it, "answer", (302, {"Location": "http://127.0.0.1:9/elsewhere"}, b"")),
         "HTTP 302; is sasl.oauthbearer.token.endpoint.url the address for tokens?",
     ),
+    "an endpoint in trouble": (
+        lambda it: setattr(it, "answer", (503, {}, b"")),
+        "refused a token to client 'shop': HTTP 503; look there for why",
+    ),
     "no token": (lambda it: setattr(it, "answer", (200, {}, b"[1]")), "answered without an access_token"),
     "a token that has expired": (
         lambda it: it.claims.update(exp=1),

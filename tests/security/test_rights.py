@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from authorized_kafka import Acl
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.security import security_settings
 from eosfw.errors import (
+    ClusterUnavailableError,
     EosfwError,
     GroupAuthorizationError,
     TopicAuthorizationError,
@@ -21,7 +23,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
-from eosfw.security.rights import principal_of
+from eosfw.security.rights import principal_of, with_refusal
 from pytest_eos.contracts.backends.harness import commit
 from secured_kafka import SecuredKafka
 
@@ -126,6 +128,15 @@ def test_a_missing_right_is_reported_with_the_command_that_grants_it(
     grant = f"--add --allow-principal User:bob {options} --{kind_of.replace(' ', '-')} {quoted.strip(chr(39))} ("
     assert f"User:bob needs {needed}: kafka-acls.sh --bootstrap-server {kafka.sasl_ssl} {grant}" in str(refused.value)
     assert str(refused.value).count("kafka-acls.sh") == 1
+
+
+def test_a_refusal_that_an_error_tells_already_is_not_told_again() -> None:
+    """A call within a call would repeat it, and so would a connection that has the refusal itself."""
+    known = SimpleNamespace(refusal=lambda: "the broker refused user 'bob'")
+    once = with_refusal(ClusterUnavailableError("no answer; is the cluster running?"), known)  # type: ignore[arg-type]
+
+    assert str(once) == "no answer; the broker refused user 'bob'"
+    assert str(with_refusal(once, known)) == str(once)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,8 @@ def _refused(settings: OAuthBearerSettings, status: int, body: bytes) -> SaslAut
     sentence = f"HTTP {status}{': ' if said else ''}{said}"
     if status in (400, 401, 403):
         remedy = f"correct {CLIENT_ID} and {SECRET} (or sasl.oauthbearer.scope), or register the client there"
+    elif status >= 500:
+        remedy = "look there for why"
     else:
         remedy = f"is {ENDPOINT} the address for tokens?"
     return SaslAuthenticationError(

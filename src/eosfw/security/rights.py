@@ -114,7 +114,9 @@ def with_refusal(why: ClusterUnavailableError, authentication: FirstAuthenticati
     It stays retriable: once a client was let in, what is refused may pass.
     """
     refusal = authentication.refusal()
-    return why if refusal is None else ClusterUnavailableError(f"{_QUESTION.sub('', str(why))}; {refusal}")
+    # Where the error is one of a call within the call, or a connection's own refusal, it says so already.
+    known = refusal is None or refusal in str(why)
+    return why if known else ClusterUnavailableError(f"{_QUESTION.sub('', str(why))}; {refusal}")
 
 
 def explained(
