@@ -79,6 +79,29 @@ def test_the_user_may_say_that_nothing_was_published(query: Query) -> None:
     assert query.published() == all_values(query.part(0), query.part(1), query.part(2, 1))
 
 
+def test_the_user_may_not_say_so_of_what_was_published_as_a_whole(query: Query) -> None:
+    """SPK-06: a query that was stopped behind the commit of its last batch, before Spark had noted it."""
+    write_whole(query, query.part(0))
+    write_whole(query, query.part(1))
+
+    with pytest.raises(DamagedDataError, match=r"other mode up to batch 1, so batch 1 was published.*startingBatchId"):
+        query.attempt(replace(query.part(1), first=1))
+
+    assert query.published() == all_values(query.part(0), query.part(1))
+
+
+def test_the_user_may_not_say_so_of_what_was_published_in_parallel(query: Query) -> None:
+    """SPK-06: the query died when one of its partitions had published."""
+    published = [query.part(0, 0), query.part(0, 1), query.part(1, 1)]
+    for part in published:
+        query.attempt(part)
+
+    with pytest.raises(DamagedDataError, match=r"other mode up to batch 1, so batch 1 was published.*startingBatchId"):
+        write_whole(query, query.part(1), anew=True)
+
+    assert query.published() == all_values(*published)
+
+
 def test_a_batch_begun_in_parallel_since_the_last_whole_one_is_not_published_as_a_whole(query: Query) -> None:
     """The query went over by startingBatchId, met a failure in the middle of its first batch, and went back."""
     write_whole(query, query.part(0))

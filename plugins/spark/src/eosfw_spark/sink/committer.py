@@ -138,8 +138,8 @@ class AtomicCommitter:
         return self._publish(producer, batch, announce)
 
     def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
-        if not self._compared and (self._last is not None or not batch.anew):
-            producer.refuse_other_mode(self._last)
+        if not self._compared:
+            producer.refuse_other_mode(self._last, batch.number if batch.anew else None)
         self._compared = True
         self._topics.require(batch.topics)
         token = batch.token(self._last, self._topics.ids)

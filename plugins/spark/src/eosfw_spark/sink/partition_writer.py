@@ -157,11 +157,10 @@ class PartitionWriter:
         return self._producer
 
     def _refuse_other_mode(self, producer: TokenProducer, part: WriterBatch) -> None:
-        if self._last is None and part.batch == part.first:
-            return  # the user says that nothing of this batch was published
         # A writer that joins has no token yet; the first writer has one of each batch.
         joins = part.joins(self._last)
-        producer.refuse_other_mode(self._cluster.tokens.read(part.identity(0).key) if joins else self._last)
+        last = self._cluster.tokens.read(part.identity(0).key) if joins else self._last
+        producer.refuse_other_mode(last, part.first if part.batch == part.first else None)
 
     def _confirm(self, producer: TokenProducer, part: WriterBatch, announce: StepAnnouncer) -> None:
         """Tell the other writers that this partition has the rows again that it published with fewer writers."""

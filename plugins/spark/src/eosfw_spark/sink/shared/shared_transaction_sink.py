@@ -95,8 +95,8 @@ class _BatchWrite:
             if not self._is_next(last, batch, columns):
                 return None
             if self._identity.query not in compared:
-                if last is not None or self._number != options.starting_batch:
-                    refuse_other_mode(self._identity, self._tokens, last)
+                first = self._number if self._number == options.starting_batch else None
+                refuse_other_mode(self._identity, self._tokens, last, first)
                 compared.add(self._identity.query)
             return self._publish(transaction, last, batch, columns)
 

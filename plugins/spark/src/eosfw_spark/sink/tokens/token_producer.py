@@ -117,9 +117,9 @@ class TokenProducer:
             self._producer.close()
             raise
 
-    def refuse_other_mode(self, last: Token | None) -> None:
+    def refuse_other_mode(self, last: Token | None, first: int | None = None) -> None:
         """Raise DamagedDataError if the other mode has published for this query since its last token."""
-        refuse_other_mode(self.identity, self._cluster.tokens, last)
+        refuse_other_mode(self.identity, self._cluster.tokens, last, first)
 
     def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
         """Publish rows, then their token in one transaction; it is committed when this returns."""
@@ -167,15 +167,34 @@ class TokenProducer:
                 producer.abort_transaction(self._cluster.api_timeout)
 
 
-def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog, last: Token | None) -> None:
+def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog, last: Token | None, first: int | None = None) -> None:
     """Raise DamagedDataError if the other mode has published for this query since its last token.
 
-    What that mode published before is of a time when the user had the query go over from it.
+    What that mode published before is of a time when the user had the query go over from it. Without a token, `first`
+    is the batch of which the user says that nothing was published.
     """
     other = tokens.read(identity.other_mode) if identity.other_mode else None
-    if other is not None and (last is None or other.batch > last.batch):
+    if other is None:
+        return
+    if last is None and first is not None:
+        if (newest := _newest(identity, tokens, other)) >= first:
+            raise DamagedDataError(
+                f"{identity} was written in the other mode up to batch {newest}, so batch {first} was published, "
+                f"though startingBatchId says that it was not: set the option mode as it was until the query is beyond "
+                f"that batch, then change it, with startingBatchId set to the batch that comes next"
+            )
+        return
+    if last is None or other.batch > last.batch:
         raise DamagedDataError(
             f"{identity} was written in the other mode before, so nobody knows what of this batch was "
             f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
             f"txnAppId, may have another one"
         )
+
+
+def _newest(identity: TokenIdentity, tokens: TokenLog, other: Token) -> int:
+    """The last batch of which the other mode published something."""
+    if not identity.mark and identity.kind == "query":  # the other mode has a token for each partition
+        parts = (tokens.read(TokenIdentity.of_partition(identity.query, each).key) for each in range(other.writers))
+        return max((each.batch for each in parts if each is not None), default=other.batch)
+    return other.batch
