@@ -77,6 +77,17 @@ def test_schemas_are_those_of_options_or_of_the_topics_subject(registry: SchemaR
     assert found({"key.format": "json", **url}).formats["key"].type == expected
 
 
+def test_each_read_has_the_schema_that_is_the_latest_then(registry: SchemaRegistry) -> None:
+    """CNV-33: Spark's Python processes serve one read after the other, with a client that keeps what it has seen."""
+    given = {"value.format": "avro", "schema.registry.url": registry.url}
+    types = []
+    for schema in (NARROW, AVRO):
+        registry.add("t-value", schema)
+        types.append(found(given).formats["value"].type)
+
+    assert types == [pa.struct([("id", pa.int32())]), pa.struct([("id", pa.int64())])]
+
+
 def test_the_first_envelope_says_the_columns() -> None:
     """CNV-32."""
     typed = found({"value.format": "json"}, first=json.dumps(ENVELOPE).encode())

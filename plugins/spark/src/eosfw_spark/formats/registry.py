@@ -59,6 +59,8 @@ class ConfluentSchemaRegistry:
 
         try:
             with self._errors():
+                # The client keeps the latest one for ever, and this process the client.
+                self._client.clear_latest_caches()
                 found = self._client.get_latest_version(subject, fmt=_FORMATS.get(kind))
                 stored = self._stored(found.schema, found.schema_id, kind)
         except SchemaRegistryError as why:
