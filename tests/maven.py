@@ -19,7 +19,22 @@ def jars(endpoint: str) -> list[Path]:
     try:
         # Processes of tests that download the same jar at the same time take each other's temporary file away.
         fcntl.flock(lock, fcntl.LOCK_EX)
+        environment = jgo.build(endpoint)
         # `.classpath` lacks the jars that jgo sorts under modules.
-        return [Path(jar) for jar in jgo.build(endpoint).all_jars]
+        found = [Path(jar) for jar in environment.all_jars]
+        return found if environment.classpath else _kept(found, Path(environment.path) / "kept")
     finally:
         os.close(lock)
+
+
+def _kept(found: list[Path], folder: Path) -> list[Path]:
+    """The same jars under names that stay.
+
+    Where all are modules jgo takes its folder for an empty one, and with each call removes the jars and links them
+    again, also those that another process is about to open.
+    """
+    folder.mkdir(exist_ok=True)
+    for jar in found:
+        if not (folder / jar.name).exists():
+            os.link(jar, folder / jar.name)
+    return [folder / jar.name for jar in found]

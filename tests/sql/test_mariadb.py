@@ -11,7 +11,9 @@ from decimal import Decimal
 import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError
+from maven import jars
 
+from .mariadb import PACKAGE
 from .reading import reading
 
 pytestmark = pytest.mark.ci
@@ -147,3 +149,11 @@ def test_values_that_python_does_not_have_are_refused(mariadb, properties, colum
     ):
         task.poll()
     assert value not in str(no.value)
+
+
+def test_the_package_of_the_server_stays_when_another_process_of_tests_asks_for_it():
+    """That one may be about to open it."""
+    (package,) = jars(PACKAGE)
+    changed = package.parent.stat().st_mtime_ns
+    assert jars(PACKAGE) == [package]
+    assert package.parent.stat().st_mtime_ns == changed
