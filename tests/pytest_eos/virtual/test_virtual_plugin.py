@@ -189,3 +189,28 @@ def test_a_fixture_that_fails_after_its_run_shows_the_timeline_and_the_seed(pyte
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*eos timeline*", "counter g0 t0 *", "rerun: pytest *--eos-seed=7"])
+
+
+def test_a_ctrl_c_that_a_thread_swallows_ends_the_session_all_the_same(pytester):
+    """Whoever presses Ctrl-C waits for no further test, wherever it met the one that ran."""
+    pytester.makepyfile(
+        """
+        import signal
+
+        def test_interrupted(eos):
+            def swallow():
+                try:
+                    signal.raise_signal(signal.SIGINT)
+                except BaseException:
+                    assert eos.runtime.now()
+            eos.runtime.spawn("swallows", swallow).join()
+
+        def test_next(eos):
+            pass
+        """
+    )
+
+    result = pytester.runpytest_subprocess(*QUIET)
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["!* KeyboardInterrupt !*", "*no tests ran*"])
