@@ -66,7 +66,7 @@ class DistributedHerder:
         self._services = self._parts.services
         self._stopping = False
         self._thread: Spawned | None = None
-        self._server_info: ServerInfo | None = None
+        self._cluster_id: str | None = None
         self._followed_at: float | None = None
         """When the worker followed its group last: read the config topic, and did all that it asks for."""
         self._handled = 0
@@ -96,7 +96,7 @@ class DistributedHerder:
         self._services.topic.read_to_end()
         self._handled = self._services.topic.position
         self._services.statuses.read_to_end()
-        self._server_info = self._parts.server_info()
+        self._cluster_id = self._parts.cluster_id()
         self._parts.join()
         self._thread = self._runtime.spawn("eosfw-herder", self._run)
         self._await_assignment()
@@ -224,7 +224,10 @@ class DistributedHerder:
 
     def server_info(self) -> ServerInfo:
         # While a worker starts its interface does not answer yet.
-        return self._server_info or self._parts.server_info()
+        from eosfw import __version__
+        from eosfw.commit import commit_id  # runs git in a checkout, so no start waits for it
+
+        return ServerInfo(__version__, commit_id(), self._cluster_id or self._parts.cluster_id())
 
     def health(self) -> WorkerHealth:
         joined = self._services.member.has_joined()

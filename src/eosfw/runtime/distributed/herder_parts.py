@@ -18,7 +18,6 @@ from eosfw.config.worker import SUPPORT, WORKER, task_isolation_problems
 from eosfw.errors import ConfigError
 from eosfw.observe import Metrics, PluginMetricsRegistry
 from eosfw.protocols import Backend, IsolationLevel, RestServer
-from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
@@ -147,13 +146,10 @@ class HerderParts:
         refuse_shared_leaders_id(self.setup.backend, self.setup.config)
         self.services.member.join(self.services.tasks)
 
-    def server_info(self) -> ServerInfo:
-        """Version and cluster id; asks the cluster."""
-        from eosfw import __version__
-        from eosfw.commit import commit_id
-
+    def cluster_id(self) -> str:
+        """The id of the cluster; asks it."""
         with closing(self.setup.backend.admin()) as admin:
-            return ServerInfo(__version__, commit_id(), admin.cluster_id() or "unknown")
+            return admin.cluster_id() or "unknown"
 
     def close(self, timeout: float | None) -> None:
         """Stop the tasks, leave the group, write their states, close the clients."""
