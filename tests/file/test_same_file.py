@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 
 import pytest
 
-from eosfw.errors import DamagedDataError
+from eosfw.errors import DamagedDataError, RetriableError
 
 from .task_harness import read, start
 
@@ -132,3 +133,17 @@ def test_a_foreign_source_offset_is_refused(file, offset):
     """Starting from zero instead would repeat everything."""
     with pytest.raises(DamagedDataError, match=rf"{file}: its committed offset .* is none of this connector's"):
         start(file, {str(file): offset})
+
+
+def test_a_file_that_no_descriptor_is_left_for_is_read_later(file):
+    """FIL-04: other parts of the process close theirs; the file is as it was."""
+    driven, _ = halfway(file)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        with pytest.raises(RetriableError, match=r"cannot be opened now: Too many open files; raise `ulimit -n`"):
+            driven.task.poll()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    assert driven.values() == [b"line %04d" % number for number in range(500, 1000)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eosfw.errors import DamagedDataError
+from eosfw.errors import DamagedDataError, RetriableError
 from eosfw_file.files import signature
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class SourceFile:
         except FileNotFoundError:
             raise FileChangedError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
         except OSError as why:
+            if why.errno in (errno.EMFILE, errno.ENFILE):
+                raise RetriableError(f"{self.path} cannot be opened now: {why.strerror}; raise `ulimit -n`") from why
             raise DamagedDataError(
                 f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable"
             ) from why
