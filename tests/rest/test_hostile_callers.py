@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import resource
+import socket
 import threading
 from collections import Counter
 
@@ -10,12 +12,13 @@ import pytest
 
 from eosfw_rest.authentication import Authentication
 
-from .raw_http import answer_of, connected, exchange, request
+from .raw_http import PATIENCE, answer_of, connected, exchange, request
 
 TARGETS = (
     *("/", "/connectors", "//connectors", "/connectors/..%2f", "/connectors;x", "/CONNECTORS", "/nowhere"),
     *("/connectors/", "/openapi.json", "/health", "/connectors/c1/fence/x", "/connectors/%00"),
 )
+REMEDY = "raise `ulimit -n`, or close connections that nobody uses"
 
 
 @pytest.mark.parametrize(
@@ -117,3 +120,23 @@ def test_the_herder_gets_an_internal_request_as_it_was_received(guarded, herder)
     (received,) = herder.internal_requests
     assert (received.method, received.path, received.body) == ("PUT", "/connectors/c%31/fence?x=%41", b" ")
     assert received.headers["x-connect-authorization"] == "c2ln"
+
+
+def test_callers_wait_while_no_descriptor_is_free_and_the_log_says_so_once(server, caplog):
+    """The event loop alone logs it for each connection that might wait."""
+    limits, (host, _, port) = resource.getrlimit(resource.RLIMIT_NOFILE), server.url[7:].partition(":")
+    with socket.socket() as waiting:
+        waiting.settimeout(PATIENCE)
+        # The system gives the lowest free number, so those behind this one are free, and none before it.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (waiting.fileno() + 1, limits[1]))
+        try:
+            waiting.connect((host, int(port)))
+            while not caplog.messages:
+                threading.Event().wait(0.01)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        waiting.sendall(request("GET", "/connectors"))
+        assert answer_of(waiting)[0] == 200
+
+    (told,) = caplog.messages
+    assert told.endswith("Too many open files; those that wait are tried again: " + REMEDY)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
+import math
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,12 +21,14 @@ from eosfw_rest.network.thread_pool import ThreadPool
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+_log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _MOST_THREADS: Final = 64
 _MOST_CONNECTIONS: Final = 1000
 _LARGEST_HEAD: Final = 2**16
 _KEEP_ALIVE_SECONDS: Final = 30
 _GRACE_SECONDS: Final = 1.0
+_WARNING_INTERVAL_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class WebServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._awaited: set[asyncio.Future[Any]] = set()
         """What requests under way wait for; used on the thread of the event loop alone."""
+        self._next_warning_at = -math.inf
 
     def start(self, listeners: Sequence[BoundListener]) -> None:
         """Serve from now on, in another thread."""
@@ -103,8 +109,21 @@ class WebServer:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._report)
         pairs = zip(self._servers, self._listeners, strict=True)
         await asyncio.gather(*(server.serve([listener.socket]) for server, listener in pairs))
+
+    def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        # asyncio reports it for each connection that might wait, a thousand times a second.
+        elif loop.time() >= self._next_warning_at:
+            self._next_warning_at = loop.time() + _WARNING_INTERVAL_SECONDS
+            remedy = "raise `ulimit -n`, or close connections that nobody uses"
+            _log.warning(
+                "REST: no connection can be accepted: %s; those that wait are tried again: %s", error.strerror, remedy
+            )
 
 
 def _settings(app: Any, tls: SSLContext | None) -> uvicorn.Config:
