@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import resource
 
 import pytest
 
@@ -135,15 +135,16 @@ def test_a_foreign_source_offset_is_refused(file, offset):
         start(file, {str(file): offset})
 
 
-def test_a_file_that_no_descriptor_is_left_for_is_read_later(file):
+def test_a_file_that_no_descriptor_is_left_for_is_read_later(file, monkeypatch):
     """FIL-04: other parts of the process close theirs; the file is as it was."""
     driven, _ = halfway(file)
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
-    try:
+
+    def refused(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "open", refused)
         with pytest.raises(RetriableError, match=r"cannot be opened now: Too many open files; raise `ulimit -n`"):
             driven.task.poll()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
     assert driven.values() == [b"line %04d" % number for number in range(500, 1000)]
