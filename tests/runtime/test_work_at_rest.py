@@ -31,7 +31,7 @@ class Statuses:
         for number in range(MANY):
             self.report(f"c{number}", 0)
 
-    def read_to_end(self) -> None:
+    def refresh(self) -> None:
         self.reads += 1
 
     def connector(self, name: str) -> ReportedStatus | None:
