@@ -67,6 +67,7 @@ class DistributedHerder:
         self._stopping = False
         self._thread: Spawned | None = None
         self._cluster_id: str | None = None
+        self._server_info: ServerInfo | None = None
         self._followed_at: float | None = None
         """When the worker followed its group last: read the config topic, and did all that it asks for."""
         self._handled = 0
@@ -223,11 +224,14 @@ class DistributedHerder:
     # --- the worker
 
     def server_info(self) -> ServerInfo:
-        # While a worker starts its interface does not answer yet.
-        from eosfw import __version__
-        from eosfw.commit import commit_id  # runs git in a checkout, so no start waits for it
+        if self._server_info is None:
+            # It runs git in a checkout: no start waits for that, and no second request.
+            from eosfw import __version__
+            from eosfw.commit import commit_id
 
-        return ServerInfo(__version__, commit_id(), self._cluster_id or self._parts.cluster_id())
+            # While a worker starts its interface does not answer yet.
+            self._server_info = ServerInfo(__version__, commit_id(), self._cluster_id or self._parts.cluster_id())
+        return self._server_info
 
     def health(self) -> WorkerHealth:
         joined = self._services.member.has_joined()
