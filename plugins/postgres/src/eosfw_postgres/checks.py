@@ -10,7 +10,7 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_postgres.replication.publication import is_published, names_of, refuse_lacking, refuse_without_right
 from eosfw_postgres.replication.slot import find_slot, refuse_unusable
 from eosfw_postgres.startup import refuse_failover, refuse_server
-from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, refuse_none, signal_tables
+from eosfw_postgres.tables import TableFilter, find_tables, named_tables, needed_tables, refuse_none, signal_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ def _refuse_no_tables(session: Connection, database: Database, config: Config) -
 def _refuse_publication(session: Connection, config: Config) -> None:
     name = config["publication.name"]
     if is_published(session, name):
-        refuse_lacking(session, name, needed_tables(session, config))
+        refuse_lacking(session, name, needed_tables(session, config, named_tables(session, config)))
         return
     signals, mode = signal_tables(session, config), config["publication.autocreate.mode"]
     if mode == "disabled":

@@ -66,7 +66,8 @@ def open_slot(
         refuse_server(session)
         refuse_failover(session, config)
         publication, mode = config["publication.name"], config["publication.autocreate.mode"]
-        read, needed = find_tables(session, TableFilter.of(config)), needed_tables(session, config)
+        read = find_tables(session, TableFilter.of(config))
+        needed = needed_tables(session, config, read if config["table.include.list"] else ())
         if position is None and config["table.include.list"]:
             refuse_none(read, str(database))
         ensure_publication(session, publication, mode, [*read, *(one for one in needed if one not in read)])

@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "TableFilter",
     "find_tables",
+    "named_tables",
     "needed_tables",
     "only_inserts",
     "primary_key",
@@ -82,13 +83,17 @@ def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
     return [Table(*row) for row in rows if wanted(row[1], row[2])]
 
 
-def unmatched_patterns(session: Connection, config: Config) -> list[str]:
-    """Entries of `table.include.list` that select no table; most likely one is misspelt."""
-    tables = [str(one) for one in find_tables(session, TableFilter.of(config))] if config["table.include.list"] else []
+def named_tables(session: Connection, config: Config) -> list[Table]:
+    """The tables that `table.include.list` selects; none where it is empty."""
+    return find_tables(session, TableFilter.of(config)) if config["table.include.list"] else []
+
+
+def unmatched_patterns(config: Config, named: Sequence[Table]) -> list[str]:
+    """Entries of `table.include.list` that select none of the tables named; most likely one is misspelt."""
     return [
         one
         for one in config["table.include.list"]
-        if not any(re.fullmatch(one, table, re.IGNORECASE) for table in tables)
+        if not any(re.fullmatch(one, str(table), re.IGNORECASE) for table in named)
     ]
 
 
@@ -100,10 +105,9 @@ def refuse_none(tables: Sequence[Table], database: str) -> None:
         )
 
 
-def needed_tables(session: Connection, config: Config) -> list[Table]:
+def needed_tables(session: Connection, config: Config, named: Sequence[Table]) -> list[Table]:
     """The tables that a publication must have: those that are named, and the signal table. ConfigError without that."""
-    tables = find_tables(session, TableFilter.of(config)) if config["table.include.list"] else []
-    return [*tables, *(one for one in signal_tables(session, config) if one not in tables)]
+    return [*named, *(one for one in signal_tables(session, config) if one not in named)]
 
 
 def signal_tables(session: Connection, config: Config) -> list[Table]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from psycopg.errors import LockNotAvailable
 
 from eosfw_postgres.replication.publication import refuse_lacking
-from eosfw_postgres.tables import needed_tables, unmatched_patterns
+from eosfw_postgres.tables import named_tables, needed_tables, unmatched_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,17 +94,20 @@ class SlotLag:
             return
         with self._database.session() as session:
             slots = [SlotState(*row) for row in session.execute(_QUERY)]
-            unmatched = unmatched_patterns(session, self._config)
+            named = named_tables(session, self._config)
             if reads:
                 # The server locks each table to list it; one that is locked meanwhile is no reason not to read others.
                 with suppress(LockNotAvailable):
-                    refuse_lacking(session, self._config["publication.name"], needed_tables(session, self._config))
+                    needed = needed_tables(session, self._config, named)
+                    refuse_lacking(session, self._config["publication.name"], needed)
         self._looked_at = now
         for slot in slots:
             if slot.name == self._own:
                 self._lag.set(slot.lag)
                 self._retained.set(slot.retained)
-        warnings = {f"table.include.list {one}": _UNMATCHED.format(one) for one in unmatched}
+        warnings = {
+            f"table.include.list {one}": _UNMATCHED.format(one) for one in unmatched_patterns(self._config, named)
+        }
         self._warn(warnings | dict(warnings_of(slots, self._own, self._most)))
 
     def _warn(self, warnings: dict[str, str]) -> None:
