@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Final
 
-__all__ = ["allow_many_files"]
+__all__ = ["allow_many_files", "none_left"]
 
 _OPEN_MAX: Final = 10_240
 """What macOS permits whatever its hard limit says (`OPEN_MAX`)."""
@@ -28,3 +29,8 @@ def allow_many_files() -> None:
             except (ValueError, OSError):  # a server of few tasks needs no more than it has
                 continue
     return None
+
+
+def none_left(error: OSError) -> bool:
+    """Whether an error says that no more can be opened; that passes once this process has closed some."""
+    return error.errno in (errno.EMFILE, errno.ENFILE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import sys
 import traceback
@@ -14,6 +13,7 @@ from eosfw.cli.output import debug
 from eosfw.cli.output.log_format import TextFormatter
 from eosfw.cli.output.standard_streams import OutputError, prepare_streams
 from eosfw.errors import EosfwError, ExitCode, described
+from eosfw.open_files import none_left
 
 _LIMIT_REACHED = ExitCode.CONFIGURATION
 """A limit of the process is set by those who start it, as a configuration is."""
@@ -72,7 +72,7 @@ def _report_system_exit(end: SystemExit) -> int:
 def _report_exception(error: Exception) -> int:
     if hasattr(error, "format_message"):  # a usage error of typer, whose class is private
         return _report_usage_error(error)
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+    if isinstance(error, OSError) and none_left(error):
         debug.print_traceback()
         return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMIT_REACHED)
     return _report_fault(error)

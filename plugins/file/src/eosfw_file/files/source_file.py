@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError, RetriableError
+from eosfw.open_files import none_left
 from eosfw_file.files import signature
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class SourceFile:
         except FileNotFoundError:
             raise FileChangedError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
         except OSError as why:
-            if why.errno in (errno.EMFILE, errno.ENFILE):
+            if none_left(why):
                 raise RetriableError(f"{self.path} cannot be opened now: {why.strerror}; raise `ulimit -n`") from why
             raise DamagedDataError(
                 f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import math
 import socket
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import uvicorn
 
 from eosfw.concurrency import Runtime
+from eosfw.open_files import none_left
 from eosfw_rest.network.header_timeout import TimedProtocol
 from eosfw_rest.network.thread_pool import ThreadPool
 
@@ -115,7 +115,7 @@ class WebServer:
 
     def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+        if not isinstance(error, OSError) or not none_left(error):
             loop.default_exception_handler(context)
         # asyncio reports it for each connection that might wait, a thousand times a second.
         elif loop.time() >= self._next_warning_at:
