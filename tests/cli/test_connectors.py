@@ -304,14 +304,14 @@ def test_a_worker_that_is_not_there_is_named(command) -> None:
     assert "no worker answers at http://127.0.0.1:1" in run.err()
 
 
-def test_a_url_with_tls_of_a_worker_without_it_is_told(command, worker) -> None:
+def test_a_url_with_tls_of_a_worker_without_it_is_named(command, worker) -> None:
     run = command("connectors", "list", "--url", worker.url.replace("http:", "https:"))
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "does not speak TLS: its URL begins with http://" in run.err()
 
 
-def test_a_url_without_tls_of_a_worker_with_it_is_told(command) -> None:
+def test_a_url_without_tls_of_a_worker_with_it_is_named(command) -> None:
     """Such a worker takes the request for a handshake that has failed, and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

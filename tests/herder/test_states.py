@@ -403,7 +403,7 @@ def test_a_read_that_failed_does_not_count_for_those_who_waited_for_it(group: He
     assert failures.count(None) >= 1, "the second reader believed the first one"
 
 
-def test_states_are_told_as_last_read_while_the_cluster_does_not_answer(group: HerderGroup, monkeypatch):
+def test_states_are_shown_as_last_read_while_the_cluster_does_not_answer(group: HerderGroup, monkeypatch):
     """SCN-07: an operator looks at states when something is wrong; Kafka Connect answers from memory."""
     herder, runtime = group.start(), group.runtime
     create(herder, group)

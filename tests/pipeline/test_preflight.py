@@ -256,7 +256,7 @@ def test_an_override_that_no_policy_allows_is_named_without_its_value(
 
 
 @pytest.mark.parametrize("returned", [None, "must be even"])
-def test_a_connector_that_returns_no_list_of_problems_is_told_what_to_return(
+def test_a_connector_that_returns_no_list_of_problems_is_refused_with_what_to_return(
     problems_of: ProblemsOf, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, returned: object
 ) -> None:
     """CFG-04: one sentence that names the method, not a letter of a text for each problem."""

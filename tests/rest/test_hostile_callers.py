@@ -131,5 +131,5 @@ def test_the_log_says_once_that_no_descriptor_is_free(server, caplog):
         loop.call_soon_threadsafe(loop.call_exception_handler, {"message": "socket.accept()", "exception": full})
     assert exchange(address, listed)[0] == 200
 
-    (told,) = caplog.messages
-    assert told.endswith("raise `ulimit -n`, or close connections that nobody uses")
+    (warning,) = caplog.messages
+    assert warning.endswith("raise `ulimit -n`, or close connections that nobody uses")

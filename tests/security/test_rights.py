@@ -130,7 +130,7 @@ def test_a_missing_right_is_reported_with_the_command_that_grants_it(
     assert str(refused.value).count("kafka-acls.sh") == 1
 
 
-def test_a_refusal_that_an_error_tells_already_is_not_told_again() -> None:
+def test_a_refusal_that_an_error_has_already_is_not_repeated() -> None:
     """A call within a call would repeat it, and so would a connection that has the refusal itself."""
     known = SimpleNamespace(refusal=lambda: "the broker refused user 'bob'")
     once = with_refusal(ClusterUnavailableError("no answer; is the cluster running?"), known)  # type: ignore[arg-type]
