@@ -102,8 +102,12 @@ def test_nullable_columns_may_be_allowed(tmp_path):
         ("changed TIMESTAMP", "'s3cret'"),
         # Python's driver has the same class of errors for it as for a database that does not answer.
         ("note TEXT", "CAST(x'733363726574e9' AS TEXT)"),
+        # SQLite has any value in any column.
+        ("note TEXT", "x'733363726574'"),
+        ("raw BLOB", "5"),
+        ("done BOOLEAN", "'false'"),
     ],
-    ids=["no timestamp", "no UTF-8"],
+    ids=["no timestamp", "no UTF-8", "no text", "no bytes", "no boolean"],
 )
 def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path, column, value):
     """SQL-07: the value of a record never stands in an error."""

@@ -51,6 +51,19 @@ def test_types_of_mariadb_have_schemas_and_values(mariadb, properties):
     assert kinds == {"tiny": "INT8", "small": "INT32", "medium": "INT32", "y": "INT16"}
 
 
+def test_a_float_has_as_many_digits_as_tell_it_from_others(mariadb, properties):
+    """SQL-09: the server shows six of them, so that 16777216 was 16777200."""
+    mariadb.execute(
+        "CREATE TABLE orders (id int PRIMARY KEY, plain float, placed float(10, 3))",
+        "INSERT INTO orders VALUES (1, 16777216, 1234567.125), (2, 0.1, 0.1), (3, -3.402823e38, NULL), (4, NULL, 0)",
+    )
+    query = {"query": "SELECT * FROM orders", "incrementing.column.name": "id"}
+    for source in (properties, {name: properties[name] for name in ("connection.url", "mode")} | query):
+        with reading(source) as task:
+            found = [(row["plain"], row["placed"]) for row in task.rest()]
+        assert found == [(16777216.0, 1234567.125), (0.1, 0.1), (-3.402823e38, None), (None, 0.0)]
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 @pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
 def test_rows_of_the_hour_that_comes_twice_are_read(mariadb, properties, mode, zone):
@@ -133,7 +146,8 @@ def test_the_members_of_a_set_have_one_order_in_every_process():
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("datetime", "0000-00-00 00:00:00"), ("time", "-01:00:00"), ("time", "25:00:00")]
+    ("column", "value"),
+    [("date", "0000-00-00"), ("datetime", "0000-00-00 00:00:00"), ("time", "-01:00:00"), ("time", "25:00:00")],
 )
 def test_values_that_python_does_not_have_are_refused(mariadb, properties, column, value):
     """SQL-07: a time of day that is none was another one."""

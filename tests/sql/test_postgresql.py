@@ -48,6 +48,18 @@ def test_types_of_postgresql_have_schemas_and_values(session, properties):
         assert next(iter(task.task.poll().values))["price"] == Decimal("3.50")
 
 
+def test_numbers_have_all_digits_whatever_the_role_says(session, properties):
+    """SQL-09: with fewer digits they are others; versions before 12 show fewer by default."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, ratio float8)")
+    session.execute("INSERT INTO orders VALUES (1, 0.12345678901234568)")
+    session.execute("ALTER ROLE postgres SET extra_float_digits = 0")
+    try:
+        with reading(properties | {"mode": "incrementing"}) as task:
+            assert task.rest() == [{"id": 1, "ratio": 0.12345678901234568}]
+    finally:
+        session.execute("ALTER ROLE postgres RESET extra_float_digits")
+
+
 def test_json_is_the_text_that_the_database_has(session, properties):
     """SQL-09: its numbers may have more digits than a double, a name may come twice, and null is JSON, too."""
     session.execute("CREATE TABLE orders (id int PRIMARY KEY, plain json, made jsonb, many jsonb[])")
@@ -97,6 +109,17 @@ def test_arrays_have_a_schema_of_their_items(session, properties):
         },
         name="orders",
     )
+
+
+def test_an_array_in_an_array_of_texts_is_refused(session, properties):
+    """SQL-07: a column has no number of dimensions in PostgreSQL, and Python shows a list in its own way."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, tags text[])")
+    session.execute("INSERT INTO orders VALUES (1, '{{a,b}}')")
+    with (
+        reading(properties | {"mode": "incrementing"}) as task,
+        pytest.raises(DamagedDataError, match="column tags of table orders has a value that is none of its type"),
+    ):
+        task.poll()
 
 
 def test_views_are_read_where_they_are_asked_for(session, properties):

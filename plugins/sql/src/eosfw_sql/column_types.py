@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Context, Decimal
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+import sqlalchemy as sa
 from sqlalchemy import types
 from sqlalchemy.dialects import mysql
 
@@ -39,6 +41,9 @@ _WIDTHS: Final = ((2, INT8), (4, INT16), (9, INT32), (18, INT64))
 _DOUBLE_DIGITS: Final = 15
 _MIDNIGHT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _ALL_DIGITS: Final = Context(prec=1000)
+_SINGLE: Final = Struct("<f")
+_SINGLE_DIGITS: Final = range(6, 10)
+"""With nine digits every float of 32 bits is told from others."""
 _INT_NAMES: Final = {"TINYINT": INT8, "MEDIUMINT": INT32}
 _WIDER: Final = {INT8: INT16, INT16: INT32, INT32: INT64, INT64: decimal(0)}
 
@@ -52,6 +57,20 @@ class JsonText(str):
     def of(cls, text: str | bytes) -> JsonText:
         """What a driver gives in the place of a value of JSON."""
         return cls(text.decode() if isinstance(text, bytes) else text)
+
+
+class SinglePrecision(types.UserDefinedType[float]):
+    """FLOAT of MariaDB and MySQL, of which they show six digits: it is read as a double, and given the fewest digits
+    that tell it from others, as PostgreSQL does.
+    """
+
+    cache_ok = True
+
+    def column_expression(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        return sa.type_coerce(sa.type_coerce(column, types.Double()) + sa.literal_column("0e0"), self)
+
+    def result_processor(self, dialect: object, coltype: object) -> Callable[[Any], Any]:
+        return lambda value: None if value is None else _single(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +105,13 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
         return ColumnType(*timestamp_form(rules.granularity, rules.zone, naive))
     if isinstance(kind, types.ARRAY):
         return _array(kind, rules)
-    if isinstance(kind, mysql.SET):
-        return _set(kind)
-    return next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
+    if isinstance(kind, mysql.FLOAT) and kind.scale is None:
+        return ColumnType(FLOAT64, float, SinglePrecision())
+    return (
+        _set(kind)
+        if isinstance(kind, mysql.SET)
+        else next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
+    )
 
 
 def _integer(kind: types.Integer, rules: TypeRules) -> ColumnType:
@@ -111,7 +134,7 @@ def _numeric(kind: types.Numeric[Any], mapping: str) -> ColumnType:
     scale, precision = kind.scale, kind.precision
     if scale is None:
         # Any number of digits behind the point: no Decimal of Connect has that.
-        return ColumnType(STRING, str)
+        return ColumnType(STRING, _text)
     if mapping != "none" and scale == 0 and precision is not None:
         fitting = next((schema for digits, schema in _WIDTHS if precision <= digits), None)
         if fitting is not None:
@@ -142,6 +165,39 @@ def _decimal_of_whole(value: int) -> Decimal:
     return Decimal(value)
 
 
+def _single(value: float) -> float:
+    shorter = (float(f"{value:.{digits}g}") for digits in _SINGLE_DIGITS)
+    return next(one for one in shorter if _SINGLE.pack(one) == _SINGLE.pack(value))
+
+
+def _text(value: Any) -> str:
+    """The text that a value is; TypeError for what Python would show in its own way."""
+    if isinstance(value, bytes | bytearray | memoryview | list):
+        raise TypeError(value)
+    return str(value)
+
+
+def _bytes(value: Any) -> bytes:
+    """The bytes that a value is; TypeError for a number, of which Python would make as many zeros."""
+    if isinstance(value, int):
+        raise TypeError(value)
+    return bytes(value)
+
+
+def _boolean(value: Any) -> bool:
+    """What a number says; TypeError for others, of which Python takes the text `false` for true."""
+    if not isinstance(value, int | float):
+        raise TypeError(value)
+    return bool(value)
+
+
+def _date(value: Any) -> date:
+    """A date; TypeError for the text that drivers give in the place of one that Python does not have."""
+    if not isinstance(value, date):
+        raise TypeError(value)
+    return value
+
+
 def _array(kind: types.ARRAY[Any], rules: TypeRules) -> ColumnType | None:
     item = column_type(kind.item_type, rules)
     if item is None:
@@ -169,16 +225,17 @@ def _json_text(value: Any) -> str:
 
 
 _PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], ...], ColumnType], ...]] = (
-    (types.Boolean, ColumnType(BOOLEAN, bool)),
+    (types.Boolean, ColumnType(BOOLEAN, _boolean, types.NullType())),  # SQLAlchemy takes each text for true
     (types.Float, ColumnType(FLOAT64, float)),
-    (types.Date, ColumnType(DATE)),
+    (types.Date, ColumnType(DATE, _date)),
     (mysql.TIME, ColumnType(TIME, _time_of_day, types.NullType())),  # SQLAlchemy leaves out days and sign
     (types.Time, ColumnType(TIME, _in_utc)),
     (mysql.YEAR, ColumnType(INT16)),
     (mysql.BIT, ColumnType(INT64)),
     (types.JSON, ColumnType(STRING, _json_text)),
-    (types._Binary, ColumnType(BYTES, bytes)),  # noqa: SLF001 - what BLOB and BYTEA have in common
-    (types.Enum, ColumnType(STRING, str, types.String())),  # else labels that were added since are refused
-    ((types.String, types.Uuid), ColumnType(STRING, str)),
+    # SQLAlchemy makes bytes of numbers, too.
+    (types._Binary, ColumnType(BYTES, _bytes, types.NullType())),  # noqa: SLF001 - what BLOB and BYTEA have in common
+    (types.Enum, ColumnType(STRING, _text, types.String())),  # else labels that were added since are refused
+    ((types.String, types.Uuid), ColumnType(STRING, _text)),
 )
 """Types that need no look at their parameters."""

@@ -28,13 +28,14 @@ _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 _CACHED = 500
 """SQLAlchemy's own number of compiled statements."""
 _SESSION = {
-    "postgresql": "SET LOCAL lock_timeout = 500",
+    "postgresql": "SELECT set_config('lock_timeout', '500', true), set_config('extra_float_digits', '3', true)",
     "mysql": "SET SESSION lock_wait_timeout = 1, time_zone = '+00:00'",
 }
 """At the beginning of each transaction: a table that somebody has locked is asked again later. Without it a statement
 waits for as long as the table is locked, and nobody could read other tables meanwhile, or stop the task.
 
-Of PostgreSQL in the transaction alone, since a pooler may give its session to others.
+Of PostgreSQL in the transaction alone, since a pooler may give its session to others. Numbers of floating point have
+all their digits, whatever database, role or an old version says.
 
 TIMESTAMP of MariaDB and MySQL is a moment, shown in the time zone of the session: in one that has summer time an hour
 of each year comes twice, and rows of the second one would be behind those of the first."""
