@@ -111,6 +111,7 @@ def test_names_are_scrubbed_as_by_java(name: str, wanted: str) -> None:
             {"i": None},
             r"^field 'i': Found null value for non-optional schema$",
         ),
+        (struct({"s": STRING}), {"s": "secret\ud800"}, r"^field 's': a text holds half a character"),
     ],
 )
 def test_what_avro_does_not_hold_is_named_without_its_value(schema: Schema, value: Any, message: str) -> None:

@@ -87,8 +87,10 @@ def varint(number: int) -> bytes:
 
 
 def _string(value: str) -> bytes:
-    # Half characters are question marks, as in Java.
-    return _bytes(value.encode("utf-8", "replace"))
+    try:
+        return _bytes(value.encode())
+    except UnicodeEncodeError:  # Java writes question marks, with which two texts may become one
+        raise DataError("a text holds half a character, which UTF-8 cannot write") from None
 
 
 def _bytes(value: bytes) -> bytes:
