@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from eosfw.config.connector.transforms import (
     PREDICATES,
     TRANSFORMS,
     TransformationChoice,
+    chosen_part,
     chosen_predicate,
     chosen_transformations,
     transforms_problems,
@@ -29,7 +31,8 @@ from eosfw.config.parts import (
     chosen,
     without_choice,
 )
-from eosfw.errors import Problem
+from eosfw.config.secrets import secret_values
+from eosfw.errors import PluginError, Problem
 from eosfw.plugin_metrics import Monitorable, PluginMetrics
 from eosfw.protocols import Converter, HeaderConverter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
@@ -96,6 +99,25 @@ def record_part_problems(plugins: Plugins, worker: Config, connector: Config) ->
     if not problems:
         problems += [problem for check in _checks(plugins, worker, connector) for problem in problems_of(*check)]
     return problems
+
+
+def record_part_secrets(plugins: Plugins, worker: Config, connector: Config) -> set[str]:
+    """The passwords among the properties of a connector's transformations, predicates and converters."""
+    found: set[str] = set()
+    for choice, find in _choices(plugins, worker, connector):
+        with suppress(PluginError):  # validation says so
+            part = find(choice.name or "")
+            found |= secret_values(choice.properties, part.config if isinstance(part, Configurable) else None)
+    return found
+
+
+def _choices(
+    plugins: Plugins, worker: Config, connector: Config
+) -> Iterator[tuple[PartChoice, Callable[[str], object]]]:
+    for role, find in ((TRANSFORMS, plugins.transformation), (PREDICATES, plugins.predicate)):
+        yield from ((chosen_part(role, alias, connector.given), find) for alias in connector[role])
+    for key in CONVERTERS:
+        yield chosen(key, worker, connector), plugins.header_converter if key == HEADER_CONVERTER else plugins.converter
 
 
 def worker_converter_problems(plugins: Plugins, worker: Config) -> list[Problem]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
+from eosfw.config.secrets import secret_values
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
@@ -42,7 +43,7 @@ def check_sources(
         if type(connector).check is not SourceConnector.check:
             with closing(WorkerConfigTransformer(WORKER.parse(pipeline.worker), plugins)) as transformer:
                 given = transformer.transform(properties).values
-                transformer.remember_passwords(given, connector.config)
+                transformer.remember(secret_values(given, connector.config))
                 with transformer.hidden_secrets():
                     found = _check(name, connector, connector_config(connector, name, given), runtime, timeout)
             answers.append(replace(found, problems=tuple(map(transformer.redact, found.problems))))

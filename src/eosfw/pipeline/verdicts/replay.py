@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.parts import OFFSET_STORE, chosen
+from eosfw.config.secrets import secret_values
 from eosfw.errors import DamagedDataError, EosfwError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.local.local_run import LocalRun
@@ -53,7 +54,7 @@ def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> It
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     transformer = WorkerConfigTransformer(run.config, run.plugins)
     properties = transformer.transform(run.pipeline.connectors[name]).values
-    transformer.remember_passwords(properties, connector.config)
+    transformer.remember(secret_values(properties, connector.config))
     config = connector_config(connector, name, properties)
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     committed = ReplayGoal(store, dict(_committed(run, name)))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from eosfw.config import Config
-from eosfw.config.definition.config_def import ConfigDef
 from eosfw.config.secrets import secret_values
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.registry import Plugins
@@ -30,23 +29,20 @@ class WorkerConfigTransformer:
         self._secrets = OrderedDict[str, None]()
         """By their spellings, the newest last; changed in place, and copied to be read: each is one step, whatever
         another thread does."""
-        self._remember(secret_values(worker.given))
+        self.remember(secret_values(worker.given))
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
         """Replace references by values; ConfigError for a reference that has none."""
         transformed = self._transformer.transform(properties)
-        self._remember([*transformed.replaced.values(), *secret_values(transformed.values)])
+        self.remember([*transformed.replaced.values(), *secret_values(transformed.values)])
         return transformed
 
     def close(self) -> None:
         """Close the providers."""
         self._transformer.close()
 
-    def remember_passwords(self, properties: Mapping[str, str], definition: ConfigDef) -> None:
-        """Take the passwords among these properties for secrets, also where no config provider gave them."""
-        self._remember(secret_values(properties, definition))
-
-    def _remember(self, secrets: Iterable[str]) -> None:
+    def remember(self, secrets: Iterable[str]) -> None:
+        """Take these for secrets, too, such as passwords that no config provider gave."""
         for one in spellings(secrets):
             self._secrets[one] = None
             with suppress(KeyError):  # another thread has just forgotten it for newer ones

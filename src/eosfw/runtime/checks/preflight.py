@@ -33,7 +33,7 @@ from eosfw.registry.config_transformer import (
     transform_by,
 )
 from eosfw.registry.plugin_versions import connector_version_problem
-from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
+from eosfw.registry.record_parts import record_part_problems, record_part_secrets, worker_converter_problems
 from eosfw.runtime.checks.log_redaction import redacted_log
 from eosfw.runtime.checks.problem_list import read_problems
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
@@ -89,7 +89,8 @@ def connector_validation(
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
     passwords = secret_values(given, None if connector is None else connector.config)
-    secrets = {*transformed.replaced.values(), *passwords}
+    of_parts = record_part_secrets(plugins, worker, framework_config(given))
+    secrets = {*transformed.replaced.values(), *passwords, *of_parts}
     with redacted_log(lambda text: redacted(text, secrets)):
         problems += _property_problems(plugins, connector, worker, given, find_problems)
     return Validation(

@@ -14,6 +14,7 @@ from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, CONNECTOR_VERSION, 
 from eosfw.config.connector.error_handling import ErrorHandlingConfig
 from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.config.parts import OFFSET_STORE, chosen
+from eosfw.config.secrets import secret_values
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.identity import effective_identity_kind
@@ -21,7 +22,7 @@ from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
 from eosfw.registry.config_transformer import TransformedProperties
 from eosfw.registry.plugin_versions import connector_version_problem
-from eosfw.registry.record_parts import record_parts
+from eosfw.registry.record_parts import record_part_secrets, record_parts
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config, connector_problems
 from eosfw.runtime.group.protocols import Assignment
@@ -89,6 +90,7 @@ class TaskPlanner:
         connector = self._plugins.connector(transformed.values["connector.class"])
         self._remember_passwords(connector, transformed.values)
         config = connector_config(connector, name, transformed.values)
+        self.transformer.remember(record_part_secrets(self._plugins, self._worker, config))
         tasks = _split(connector, config, config[TASKS_MAX])
         if refused := too_many_tasks(config, len(tasks)):
             raise ConfigError(Problem("", refused))
@@ -131,6 +133,7 @@ class TaskPlanner:
         for given in (properties, share):
             self._remember_passwords(connector, given)
         config = connector_config(connector, name, properties)
+        self.transformer.remember(record_part_secrets(self._plugins, worker, config))
         # Again: what was checked by the worker that wrote it may be installed here in another version.
         refused = connector_version_problem(self._plugins, connector, config[CONNECTOR_VERSION])
         if refused := refused or too_many_tasks(config, len(entry.tasks)):
@@ -175,7 +178,7 @@ class TaskPlanner:
     def _remember_passwords(self, connector: SourceConnector, properties: Mapping[str, str]) -> None:
         for definition in (connector.config, connector.task.config):
             if definition is not None:
-                self.transformer.remember_passwords(properties, definition)
+                self.transformer.remember(secret_values(properties, definition))
 
     def log_replaced_properties(self, validated: ValidatedConnector) -> None:
         """Warn of client properties of a connector that exactly-once replaces."""
