@@ -130,7 +130,7 @@ def test_every_client_reports_it(
 @pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
 def test_a_password_that_changes_later_is_retriable_and_reported(kafka: SecuredKafka, backend_class: type[Any]) -> None:
     """SEC-11: tasks go on once it is set back: nothing is lost."""
-    user, short = f"user-{uuid.uuid4().hex}", {"default.api.timeout.ms": "300"}
+    user, short = f"user-{uuid.uuid4().hex}", {"default.api.timeout.ms": "3000"}
     kafka.set_password(user, PASSWORD)
     with closing(backend_class.connect(kafka.sasl(user, "SCRAM-SHA-256"), ThreadRuntime())) as backend:
         backend.admin().partitions()
