@@ -322,6 +322,25 @@ def test_null_is_an_empty_list(api):
         assert task.rest() == list(range(10))
 
 
+@pytest.mark.parametrize("paging", PAGINGS)
+def test_an_answer_without_content_is_an_empty_list(api, paging):
+    """HTP-02: as some APIs say that there is nothing yet, or nothing behind a page."""
+    api.replies = [Reply(204)]
+    with reading(properties(api.url, paging)) as task:
+        assert task.rest() == []
+        assert task.rest() == list(range(10))
+
+
+def test_an_answer_without_content_is_the_end_of_pages(api):
+    """HTP-02: and what comes there afterwards is read."""
+    with reading(properties(api.url, "offset")) as task:
+        assert task.rest() == list(range(10))
+        api.replies = [Reply(204)]
+        assert task.rest() == []
+        api.records += rows(2, 10)
+        assert task.rest() == [10, 11]
+
+
 def test_links_that_say_http_for_https_are_asked_of_the_same_server(api):
     """HTP-02: proxies make such links; no other server is asked."""
     api.replies = [

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
+_NO_CONTENT: Final = 204
 _UNAUTHORIZED: Final = 401
 _ABSENT: Final = object()
 
@@ -67,6 +68,8 @@ class Api:
     def _answer(self, url: httpx2.URL, response: httpx2.Response, unless: Mapping[str, str]) -> Answer | None:
         if response.status_code == _NOT_MODIFIED and unless:
             return None
+        if response.status_code == _NO_CONTENT:
+            return Answer(url, None, [], None, {})
         if response.status_code != _OK:
             raise refusal(response, shown(url))
         until = self._clock() + self._timeout
