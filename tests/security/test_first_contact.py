@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.addresses import Address
@@ -188,6 +194,38 @@ def test_a_file_that_cannot_be_read_is_named_before_anybody_is_asked(authority: 
 
     with pytest.raises(ConfigError, match=r"ssl\.ca\.location: .*nowhere\.pem cannot be read"):
         require_reachable({"bootstrap.servers": "127.0.0.1:9", **properties}, ThreadRuntime())
+
+
+@pytest.mark.parametrize(
+    ("key", "password", "reason"),
+    [
+        ("encrypted", "", "the key is encrypted: set ssl.key.password"),
+        ("encrypted", "guess", "ssl.key.password is not the key's"),
+        ("another", "", "the key is that of another certificate"),
+        ("certificate", "", "no certificate and its key in PEM"),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_reported_with_what_is_wrong(
+    authority: Authority, key: str, password: str, reason: str
+) -> None:
+    """Without any password, with a wrong one, with another certificate's key, with no key: each has its own remedy."""
+    own = authority.issue("own.pem", "alice")
+    files = {"another": authority.issue("another.pem", "bob"), "certificate": authority.ca}
+    if key == "encrypted":
+        readable = load_pem_private_key(own.read_bytes(), None)
+        files[key] = authority.folder / "encrypted.pem"
+        encryption = BestAvailableEncryption(PASSWORD.encode())
+        files[key].write_bytes(readable.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
+    own_files = {
+        "ssl.certificate.location": str(own),
+        "ssl.key.location": str(files[key]),
+        "ssl.key.password": password,
+    }
+    properties = {"security.protocol": "SSL", "ssl.ca.location": str(authority.ca), **own_files}
+
+    with pytest.raises(ConfigError) as refused:
+        require_reachable({"bootstrap.servers": "127.0.0.1:9", **properties}, ThreadRuntime())
+    assert str(refused.value) == f"{own} and {files[key]}: {reason}"
 
 
 # --- what is not final

@@ -110,13 +110,26 @@ def _load_pem(context: ssl.SSLContext, text: str, password: str) -> None:
 
 
 def _load_chain(context: ssl.SSLContext, certificate: str, key: str, password: str, named: str = "") -> None:
+    asked: list[None] = []
+
+    def key_password() -> str:
+        asked.append(None)
+        return password
+
     try:
-        # Without a password OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(certificate, key, password)
-    except ssl.SSLError:
+        # Without an answer OpenSSL would ask for a password on the terminal.
+        context.load_cert_chain(certificate, key, key_password)
+    except ssl.SSLError as why:
         files = named or " and ".join(dict.fromkeys((certificate, key)))
-        what = f"{files}: no certificate and its key in PEM, or ssl.key.password is not the key's"
-        raise ConfigError(Problem("", what)) from None
+        raise ConfigError(Problem("", f"{files}: {_load_failure(why, password, encrypted=bool(asked))}")) from None
     except OSError as why:
         unread = next((one for one in (certificate, key) if not os.access(one, os.R_OK)), certificate)
         raise ConfigError(Problem("", f"ssl.certificate.location: {unread} cannot be read: {why.strerror}")) from None
+
+
+def _load_failure(why: ssl.SSLError, password: str, *, encrypted: bool) -> str:
+    if why.reason == "KEY_VALUES_MISMATCH":
+        return "the key is that of another certificate"
+    if encrypted:
+        return "ssl.key.password is not the key's" if password else "the key is encrypted: set ssl.key.password"
+    return "no certificate and its key in PEM"
