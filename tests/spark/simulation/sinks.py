@@ -19,6 +19,7 @@ from eosfw.protocols import TransactionHandle
 from eosfw_spark.data_source import EosfwDataSource
 from eosfw_spark.sink.shared import handle_server, shared_transaction_sink
 from eosfw_spark.sink.shared.handle_server import FirstComeHandles, HandleAddress
+from eosfw_spark.sink.shared.query_checkpoint import UNKNOWN
 from eosfw_spark.sink.shared.routes import routes
 from eosfw_spark.sink.shared.shared_transaction_sink import SharedTransactionSink
 
@@ -164,9 +165,10 @@ _ANSWER = 30.0
 
 @contextmanager
 def handles_without_sockets() -> Iterator[None]:
-    """Within it tasks ask the simulated drivers for handles."""
+    """Within it tasks ask the simulated drivers for handles, and drivers no JVM for their checkpoints."""
     servers = _HandleServers()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared_transaction_sink, "HandleServer", servers.start)
         patch.setattr(handle_server, "exchange", servers.exchange)
+        patch.setattr(shared_transaction_sink, "planned_batch", lambda *_: UNKNOWN)
         yield

@@ -16,6 +16,8 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+
 
 class Sink:
     """A topic that Spark writes to."""
@@ -45,6 +47,15 @@ class Sink:
         writer = (self.lines() if frame is None else frame).writeStream.format("eosfw").options(**self.options(**more))
         query = writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
         query.awaitTermination()
+
+    def run_named(self, frame: DataFrame | None = None) -> None:
+        """The same for a query that has its checkpoint from the session: in a folder by its name."""
+        self.spark.conf.set(_CHECKPOINTS, str(self.checkpoint.parent))
+        try:
+            writer = (self.lines() if frame is None else frame).writeStream.format("eosfw").options(**self.options())
+            writer.queryName(self.checkpoint.name).trigger(availableNow=True).start().awaitTermination()
+        finally:
+            self.spark.conf.unset(_CHECKPOINTS)
 
     def forget_commit(self, batch: int) -> None:
         """Spark dies after the sink's commit and before its own."""

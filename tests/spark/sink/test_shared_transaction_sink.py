@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -30,7 +31,7 @@ from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, Row
 
 from ..conftest import Served
 from .sink_harness import Killed, dying_at
-from .sinks import Sink
+from .sinks import Sink, refusal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,6 +84,25 @@ def test_batches_of_a_query_are_published_once_in_either_mode(sink: Sink) -> Non
 
     assert sink.values() == [f"{number}-{each}" for number in range(3) for each in range(10)]
     assert all(row.partition == partition_of(row.key or b"", 2) for row in sink.lab.rows(sink.topic))
+
+
+def test_an_older_copy_of_the_checkpoint_is_refused(sink: Sink) -> None:
+    """SPK-06: it is one batch behind, and its next batch has rows beside those of the batch that was published."""
+    copy = sink.folder / "copy"
+    for number in range(2):
+        if number == 1:
+            shutil.copytree(sink.checkpoint, copy)
+        sink.add(f"{number}-a")
+        run(sink)
+    shutil.rmtree(sink.checkpoint)
+    copy.rename(sink.checkpoint)
+    sink.add("2-a")
+
+    refused = refusal(lambda: run(sink, sink.spark.readStream.text(str(sink.input))))
+
+    assert "comes with batch 1 of 2 rows, but that batch was published with 1 rows" in refused
+    assert "the checkpoint is an older copy; restore the newest checkpoint" in refused
+    assert sink.values() == ["0-a", "1-a"]
 
 
 def test_nothing_of_a_batch_is_visible_whose_task_fails(sink: Sink, query: str) -> None:

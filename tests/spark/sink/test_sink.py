@@ -43,19 +43,20 @@ def test_repeated_batch_of_a_query_is_published_once(sink: Sink) -> None:
     assert sink.values() == [f"{number}-{each}" for number in range(3) for each in "ab"]
 
 
-def test_an_older_copy_of_the_checkpoint_is_refused(sink: Sink) -> None:
+@pytest.mark.parametrize("by_session", [False, True], ids=["checkpoint of the query", "of the session"])
+def test_an_older_copy_of_the_checkpoint_is_refused(sink: Sink, *, by_session: bool) -> None:
     """SPK-06: it is one batch behind, and its next batch has rows beside those of the batch that was published."""
-    copy = sink.folder / "copy"
+    copy, run = sink.folder / "copy", sink.run_named if by_session else sink.run
     for number in range(3):
         if number == 2:
             shutil.copytree(sink.checkpoint, copy)
         sink.add(f"{number}-a")
-        sink.run()
+        run()
     shutil.rmtree(sink.checkpoint)
     copy.rename(sink.checkpoint)
     sink.add("3-a")
 
-    refused = refusal(lambda: sink.run(sink.spark.readStream.text(str(sink.input))))
+    refused = refusal(lambda: run(sink.spark.readStream.text(str(sink.input))))
 
     assert "comes with batch 2 of 2 rows, but that batch was published with 1 rows" in refused
     assert "the checkpoint is an older copy; restore the newest checkpoint" in refused

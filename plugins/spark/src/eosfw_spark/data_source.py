@@ -94,5 +94,7 @@ class EosfwDataSource(DataSource):
 
         options = parse_sink(self.options)
         require_fit(options, query=True)
-        writer = ParallelStreamWriter if options.mode is SinkMode.PARALLEL else AtomicStreamWriter
-        return writer(options, schema, self.options.get("checkpointLocation"))
+        checkpoint = self.options.get("checkpointLocation")
+        if options.mode is SinkMode.PARALLEL:
+            return ParallelStreamWriter(options, schema, checkpoint)
+        return AtomicStreamWriter(options, schema, checkpoint, self.options.get("queryName"))

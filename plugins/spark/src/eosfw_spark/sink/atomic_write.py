@@ -27,6 +27,7 @@ from eosfw_spark.sink.staging import Staging, checkpoint_name, offset_log_entry,
 from eosfw_spark.sink.tokens.token import Token, TokenDecision, decide, decide_write
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
+_SESSION_CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"
 COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, PROCESS.runtime()))
 """Of the queries whose batches this process commits."""
 
@@ -39,12 +40,16 @@ class AtomicWrite:
     columns: SinkColumns
     staging: Staging
     checkpoint: str = ""
+    query_name: str = ""
 
     @classmethod
-    def prepare(cls, options: SinkOptions, schema: StructType, checkpoint: str | None = None) -> AtomicWrite:
+    def prepare(
+        cls, options: SinkOptions, schema: StructType, checkpoint: str | None = None, query_name: str | None = None
+    ) -> AtomicWrite:
         """Check columns and staging location on the driver, before any task runs."""
         columns = sink_columns(schema, options.topic, headers=options.headers)
-        return cls(options, columns, Staging.prepare(options.staging_location, checkpoint), checkpoint_name(checkpoint))
+        staging = Staging.prepare(options.staging_location, checkpoint)
+        return cls(options, columns, staging, checkpoint_name(checkpoint), query_name or "")
 
     def stage(self, rows: Iterable[pa.RecordBatch], batch: MicroBatch) -> StagedTask:
         """Stage the rows of this task."""
@@ -52,7 +57,12 @@ class AtomicWrite:
         if context is None:
             raise StepFailedError("rows are staged in a task of Spark only")
         sent = (sent_batch(each, self.columns) for each in rows)
-        return stage_task(sent, batch, context.partitionId(), self.staging)
+        return stage_task(sent, batch, context.partitionId(), self.staging, self._session_checkpoint(context))
+
+    def _session_checkpoint(self, context: TaskContext) -> str:
+        """The writer is not told of it, its tasks are. A query without a name has another one in each run."""
+        location = context.getLocalProperty(_SESSION_CHECKPOINTS)
+        return f"{location}/{self.query_name}" if location and self.query_name and not self.checkpoint else ""
 
     def publish(
         self,
@@ -61,6 +71,7 @@ class AtomicWrite:
         number: int,
         decide: Callable[[Token | None], TokenDecision],
         *,
+        checkpoint: str = "",
         planned: str = "",
         anew: bool,
     ) -> None:
@@ -73,7 +84,7 @@ class AtomicWrite:
             staged.topics(topic),
             lambda: staged.rows(self.staging, topic, now),
             decide,
-            self.checkpoint,
+            checkpoint,
             planned,
             anew,
         )
@@ -88,8 +99,10 @@ class AtomicStreamWriter(ArrowStreamWriter):
 
     __reduce__ = reduce_with_import
 
-    def __init__(self, options: SinkOptions, schema: StructType, checkpoint: str | None) -> None:
-        self._write = AtomicWrite.prepare(options, schema, checkpoint)
+    def __init__(
+        self, options: SinkOptions, schema: StructType, checkpoint: str | None, query_name: str | None = None
+    ) -> None:
+        self._write = AtomicWrite.prepare(options, schema, checkpoint, query_name)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage one task's rows."""
@@ -99,7 +112,7 @@ class AtomicStreamWriter(ArrowStreamWriter):
         """Publish the batch; an error fails the query, and its restart brings the same batch again."""
         staged, first = StagedBatch.of(messages), self._write.options.starting_batch
         query, number = staged.batch
-        checkpoint = self._write.checkpoint
+        checkpoint = self._write.checkpoint or checkpoint_name(staged.session_checkpoint)
         planned = offset_log_entry(checkpoint, number)
 
         def decided(last: Token | None) -> TokenDecision:
@@ -107,7 +120,9 @@ class AtomicStreamWriter(ArrowStreamWriter):
             return decide(query, last, number, content, first=first, checkpoint=checkpoint, planned=planned)
 
         identity = TokenIdentity.of_query(query)
-        self._write.publish(staged, identity, number, decided, planned=planned, anew=number == first)
+        self._write.publish(
+            staged, identity, number, decided, checkpoint=checkpoint, planned=planned, anew=number == first
+        )
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Do nothing: the commit may have succeeded. The next commit removes what is staged."""

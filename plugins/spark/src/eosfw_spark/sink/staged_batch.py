@@ -29,6 +29,8 @@ class StagedTask(WriterCommitMessage):
     hash: int
     topics: frozenset[str]
     """Those of the column `topic`."""
+    session_checkpoint: str = ""
+    """The checkpoint of a query that got it from its session alone, as Spark tells its tasks; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class StagedBatch:
         return combine((task.hash for task in self.tasks), sum(task.staged.rows for task in self.tasks))
 
     @property
+    def session_checkpoint(self) -> str:
+        """The checkpoint of a query that got it from its session alone; empty if that is not known."""
+        return self.tasks[0].session_checkpoint
+
+    @property
     def in_files(self) -> bool:
         """Whether a task staged its rows in a file."""
         return any(task.staged.path is not None for task in self.tasks)
@@ -69,7 +76,9 @@ class StagedBatch:
                 yield from producer_batches(batch, topic, now)
 
 
-def stage_task(batches: Iterable[pa.RecordBatch], batch: MicroBatch, partition: int, staging: Staging) -> StagedTask:
+def stage_task(
+    batches: Iterable[pa.RecordBatch], batch: MicroBatch, partition: int, staging: Staging, session_checkpoint: str = ""
+) -> StagedTask:
     """Stage the rows of one task, in its process."""
     announce(TaskStep.WRITE_BATCH, query=batch.query, batch=batch.batch, partition=partition)
     hashes: list[int] = []
@@ -84,7 +93,7 @@ def stage_task(batches: Iterable[pa.RecordBatch], batch: MicroBatch, partition: 
 
     staged = staging.stage(noted(), batch_folder(batch), partition)
     announce(TaskStep.STAGED_BATCH, query=batch.query, batch=batch.batch, partition=partition, records=staged.rows)
-    return StagedTask(batch, staged, sum(hashes), frozenset(topics))
+    return StagedTask(batch, staged, sum(hashes), frozenset(topics), session_checkpoint)
 
 
 def batch_folder(batch: MicroBatch) -> str:

@@ -178,9 +178,13 @@ def offset_log_entry(checkpoint: str, batch: int) -> str:
     if not checkpoint:
         return ""
     try:
-        entry = (Path(checkpoint) / "offsets" / str(batch)).read_bytes()
+        return entry_hash((Path(checkpoint) / "offsets" / str(batch)).read_bytes())
     except OSError:
         return ""
+
+
+def entry_hash(entry: bytes) -> str:
+    """The hash of an entry of an offset log, as tokens keep it."""
     return hashlib.sha256(entry).hexdigest()[:16]
 
 

@@ -21,6 +21,7 @@ from eosfw_spark.sink.content_hash import combine
 from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
 from eosfw_spark.sink.rows import SinkColumns, sink_columns
 from eosfw_spark.sink.shared.handle_server import HandleServer
+from eosfw_spark.sink.shared.query_checkpoint import UNKNOWN, planned_batch
 from eosfw_spark.sink.shared.routes import routes
 from eosfw_spark.sink.shared.task_write import REPORT, ROUTE, AssignRows, HashRows, TaskReport, WriteRows
 from eosfw_spark.sink.tokens.token import BatchContent, Token, Verdict, decide
@@ -78,6 +79,7 @@ class _BatchWrite:
         self._runtime = PROCESS.runtime()
         self._tokens = TokenLog(backend)
         self._topics = TopicCheck(backend, str(identity), self._runtime)
+        self._planned = UNKNOWN
 
     def write(self, batch: DataFrame, compared: set[str]) -> str | None:
         """Publish or skip the batch; why it must run again, if Spark ran a task of it several times."""
@@ -92,6 +94,7 @@ class _BatchWrite:
             transaction.begin(options.api_timeout)
             self._tell(TaskStep.READ_TOKEN)
             last = self._tokens.read(self._identity.key)
+            self._planned = planned_batch(batch.sparkSession, self._identity.query, self._number)
             if not self._is_next(last, batch, columns):
                 return None
             if self._identity.query not in compared:
@@ -106,8 +109,12 @@ class _BatchWrite:
         if last is not None and self._number <= last.batch:
             content = _content(_run(batch.mapInArrow(HashRows(columns), REPORT)))
         first = self._options.starting_batch
-        decision = decide(self._identity.query, last, self._number, content, first=first)
+        checkpoint, planned = self._planned
+        decision = decide(
+            self._identity.query, last, self._number, content, first=first, checkpoint=checkpoint, planned=planned
+        )
         if decision.verdict is Verdict.REFUSE:
+            refuse_other_mode(self._identity, self._tokens, last)  # it may be why
             raise DamagedDataError(decision.reason)
         if decision.reason:
             logger.warning(decision.reason)
@@ -176,7 +183,11 @@ class _BatchWrite:
             raise timeout_error(f"{which} took longer", options.transaction_timeout) from why
 
     def _token(self, last: Token | None, content: BatchContent) -> Token:
-        token = Token(self._number, content) if last is None else last.followed_by(self._number, content)
+        checkpoint, planned = self._planned
+        if last is None:
+            token = Token(self._number, content, checkpoint=checkpoint, planned=planned)
+        else:
+            token = last.followed_by(self._number, content, checkpoint, planned)
         return token.to_topics(self._topics.ids)
 
 
