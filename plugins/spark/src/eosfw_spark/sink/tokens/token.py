@@ -154,25 +154,22 @@ def _decide_replay(
 def decide_write(application: str, last: Token | None, version: int, content: BatchContent) -> TokenDecision:
     """Whether a batch write is published: versions grow, by any step (Delta's `txnVersion`).
 
-    Delta drops an older version whether it was written or not; here only one that was is skipped.
+    Delta drops a version that is not higher, whatever its rows; here only one whose rows were written is skipped.
     """
     if last is None or version > last.batch:
         return TokenDecision(Verdict.PUBLISH)
     known = last.hash_of(version)
     if known == content.hash:
         return TokenDecision(Verdict.SKIP)
-    if version < last.batch:
-        written = "is not known to be written" if known is None else f"was written with content {known}"
-        return refuse(
-            f"version {version} of application {application} comes with content {content.hash} ({content.rows} rows), "
-            f"but that version {written}, and the last written version is {last.batch}: nothing is written now; "
-            f"give new rows a txnVersion above {last.batch}, or a txnAppId of their own"
-        )
-    return TokenDecision(
-        Verdict.SKIP,
-        f"version {version} of application {application} was written with content {last.content.hash} "
-        f"({last.content.rows} rows), and now comes with content {content.hash} ({content.rows} rows); it stays as it "
-        f"was written; give new content a higher txnVersion",
+    written = "is not known to be written" if known is None else f"was written with content {known}"
+    if version == last.batch:
+        written = f"{written} ({last.content.rows} rows): if it is the same job, it has written its rows"
+    else:
+        written = f"{written}, and the last written version is {last.batch}"
+    return refuse(
+        f"version {version} of application {application} comes with content {content.hash} ({content.rows} rows), "
+        f"but that version {written}; nothing is written now; give new rows a txnVersion above {last.batch}, or a "
+        f"txnAppId of their own"
     )
 
 
