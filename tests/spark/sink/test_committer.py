@@ -287,6 +287,15 @@ def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
     assert driver.commit(replace(query.batch(1, b"one"), anew=True), query.announce) is CommitOutcome.PUBLISHED
 
 
+def test_a_topic_that_was_deleted_is_not_taken_for_one_that_never_was(query: Query, lab: BackendHarness) -> None:
+    """SPK-06: created by that advice, it would be without the rows of the batches before."""
+    query.commit(query.driver(), 0)
+    lab.admin.delete_topics([query.topic])
+
+    with pytest.raises(DamagedDataError, match=rf"no topic {query.topic} any more, to which .*startingBatchId to 1"):
+        query.commit(query.driver(), 1)
+
+
 def test_the_token_of_one_who_commits_once_is_deleted(query: Query) -> None:
     driver = query.driver()
     query.commit(driver, 0)

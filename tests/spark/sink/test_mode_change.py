@@ -11,12 +11,22 @@ from eosfw.errors import DamagedDataError
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
 from eosfw_spark.sink.rows import producer_batches
 from eosfw_spark.sink.tokens.partition_token import WriterBatch
-from eosfw_spark.sink.tokens.token import BatchContent, TokenDecision, Verdict
+from eosfw_spark.sink.tokens.token import BatchContent, TokenDecision, Verdict, decide
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 from .test_partition_writer import Query, all_values, query, rows_of
 
 __all__ = ["query"]
+
+
+def whole_batch(query: Query, number: int) -> None:
+    """Publish a batch of the query in mode `atomic`, if its token allows that."""
+    content = BatchContent("whole", 3)
+    batch = CommitBatch(
+        number, content, frozenset(), lambda: (), lambda last: decide(query.name, last, number, content)
+    )
+    with closing(AtomicCommitter(TokenIdentity.of_query(query.name), query.cluster(), query.lab.runtime)) as driver:
+        driver.commit(batch, query.announce)
 
 
 def write_whole(query: Query, part: WriterBatch, *, anew: bool = False) -> None:
@@ -120,6 +130,19 @@ def test_a_whole_batch_since_the_last_one_in_parallel_is_not_begun_in_parallel(q
 
     with pytest.raises(DamagedDataError, match=f"{query.name} was written in the other mode.*option mode"):
         query.attempt(query.part(1))
+
+    assert query.published() == all_values(query.part(0), query.part(1))
+
+
+def test_the_other_mode_is_named_where_batches_are_missing(query: Query) -> None:
+    """SPK-06: the mode was changed between two batches, of which Spark has committed the first, and changed back."""
+    query.attempt(query.part(0))
+    with pytest.raises(DamagedDataError, match=r"in the other mode up to batch 0.*until the query is beyond batch 0"):
+        whole_batch(query, 1)
+
+    write_whole(query, query.part(1), anew=True)
+    with pytest.raises(DamagedDataError, match=r"in the other mode up to batch 1.*set the option mode as it was;"):
+        query.attempt(query.part(2))
 
     assert query.published() == all_values(query.part(0), query.part(1))
 

@@ -75,6 +75,7 @@ def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
     [
         ({"topics": "t"}, "unknown option topics; did you mean topic?"),
         ({"subscribe": "t"}, "unknown option subscribe"),
+        ({"max.request.size": "9"}, "txnVersion, and kafka.PROPERTY"),
         ({"mode": "fast"}, "option mode must be atomic or parallel, not fast"),
         ({"mode": "paralel", "writers": "2"}, "option mode must be atomic or parallel, not paralel"),
         ({"mode": "parallel"}, "option writers is missing"),

@@ -100,5 +100,6 @@ def unknown_option(name: str, known: Iterable[str]) -> str:
     """The message about an option that does not exist, with the most similar one."""
     spelled = {each.lower(): each for each in known}
     near = nearest(name.lower(), spelled)
-    hint = f"did you mean {spelled[near]}?" if near else f"there are: {', '.join(spelled.values())}"
+    there = f"there are: {', '.join(spelled.values())}, and {KAFKA}PROPERTY"
+    hint = f"did you mean {spelled[near]}?" if near else there
     return f"unknown option {name}; {hint}"

@@ -130,6 +130,7 @@ class AtomicCommitter:
             producer = self._fence(batch, announce)
             decision = batch.decide(self._last)
         if decision.verdict is Verdict.REFUSE:
+            producer.refuse_other_mode(self._last)  # it may be why
             raise DamagedDataError(decision.reason)
         if decision.verdict is Verdict.SKIP:
             if decision.reason:

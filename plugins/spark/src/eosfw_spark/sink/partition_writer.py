@@ -116,7 +116,7 @@ class PartitionWriter:
 
     def _write(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
         producer = self._holder(part, announce)
-        if self._is_published(part, rows):
+        if self._is_published(producer, part, rows):
             self._confirm(producer, part, announce)
             return CommitOutcome.SKIPPED
         self._topics.require(() if self._topic is None else (self._topic,))
@@ -191,7 +191,7 @@ class PartitionWriter:
         """Another writer's token as it is now: its open transaction must not hold this one up."""
         return self._cluster.tokens.read(key, IsolationLevel.READ_COMMITTED)
 
-    def _is_published(self, part: WriterBatch, rows: _Rows) -> bool:
+    def _is_published(self, producer: TokenProducer, part: WriterBatch, rows: _Rows) -> bool:
         last = self._last
         # Most wait for no other writer: its open transaction would hold this one up.
         other = self._cluster.tokens.read(part.identity(0).key) if part.joins(last) else None
@@ -202,6 +202,7 @@ class PartitionWriter:
                 pass
         decision = decide_partition(part, last, other, rows.content() if replayed else _NOTHING, self._mark)
         if decision.verdict is Verdict.REFUSE:
+            self._refuse_other_mode(producer, part)  # it may be why
             raise DamagedDataError(decision.reason)
         if decision.verdict is Verdict.PUBLISH and any(map(part.is_behind, (last, other, self._mark))):
             self._await_confirmations(part)

@@ -38,6 +38,8 @@ class TopicCheck:
         self._asked = runtime.now()
         self._admin: Admin | None = None
         self._known: Mapping[str, _Topic] = {}
+        self._written: Mapping[str, str] = {}
+        """What to do about topics of the batches before, if they are gone."""
 
     @property
     def ids(self) -> Mapping[str, str]:
@@ -56,7 +58,13 @@ class TopicCheck:
             what = f"{self._writer} cannot write to {', '.join(internal)}"
             raise ConfigError(Problem(what, "that is a topic of the cluster's own; name another one"))
         found = self._ask(unseen)
-        if missing := sorted(unseen - set(found)):
+        missing = sorted(unseen - set(found))
+        if gone := [name for name in missing if name in self._written]:
+            raise DamagedDataError(
+                f"{self._writer} cannot write: there is no topic {', '.join(gone)} any more, to which it has published "
+                f"batches: the topic was deleted, and their rows are gone; create it; {self._written[gone[0]]}"
+            )
+        if missing:
             raise UnknownTopicOrPartitionError(
                 f"{self._writer} cannot write: there is no topic {', '.join(missing)}; create it first"
             )
@@ -88,6 +96,7 @@ class TopicCheck:
         """
         if not last.topics:
             return
+        self._written = dict.fromkeys(last.topics, remedy)
         now = self._ask(last.topics)
         for name, old in sorted(last.topics.items()):
             if name in now and same_topic(old, now[name].topic_id) is False:

@@ -185,10 +185,14 @@ def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog, last: Token | N
             )
         return
     if last is None or other.batch > last.batch:
+        newest, is_query = _newest(identity, tokens, other), identity.kind == "query"
+        remedy = "set the option mode as it was"
+        if is_query and last is None:
+            remedy += f" until the query is beyond batch {newest}, then change it, with startingBatchId set to the next"
         raise DamagedDataError(
-            f"{identity} was written in the other mode before, so nobody knows what of this batch was "
-            f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
-            f"txnAppId, may have another one"
+            f"{identity} was written in the other mode up to {'batch' if is_query else 'version'} {newest}, so nobody "
+            f"knows what of this batch was published: {remedy}; a query with a new checkpoint, or a DataFrame with a "
+            f"new txnAppId, may have another one"
         )
 
 
