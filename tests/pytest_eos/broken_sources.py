@@ -9,7 +9,7 @@ from typing import Any
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 from tests.pytest_eos.leaking import OVER
 
-from eosfw.config import Config
+from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import SourceTaskContext
 from eosfw.errors import Problem
 from eosfw.records import SourceRecord
@@ -62,6 +62,25 @@ class ChangingShares(CounterConnector):
         type(self).asked += 1
         shares = list(super().task_configs(config, max_tasks))
         return shares[self.asked % len(shares) :] + shares[: self.asked % len(shares)]
+
+
+class Undocumented(CounterConnector):
+    """Has properties that nobody explains."""
+
+    config = ConfigDef(Int("until", 24), Int("width", 0), String("topic", doc="where to"))
+
+
+class OwnTasksMax(CounterConnector):
+    """Defines a property that the framework has."""
+
+    config = ConfigDef(*CounterConnector.config.keys.values(), Int("tasks.max", 1, "how many tasks there are"))
+
+
+class GeneratedShares(CounterConnector):
+    """Sound: gives its shares one by one."""
+
+    def task_configs(self, config: Config, max_tasks: int) -> Any:
+        yield from super().task_configs(config, max_tasks)
 
 
 class SetShares(CounterConnector):
@@ -156,6 +175,22 @@ class Careless(CounterTask):
 
     def stop(self) -> None:
         raise RuntimeError("the connection was never opened")
+
+
+@connector()
+class Unacknowledged(CounterTask):
+    """Cannot tell its source what is committed."""
+
+    def commit(self) -> None:
+        raise OSError("the queue does not know this session")
+
+
+@connector()
+class OldCallback(CounterTask):
+    """Takes the record alone, as Kafka Connect's callback did once."""
+
+    def commit_record(self, record: SourceRecord) -> None:
+        pass
 
 
 class Distrusting(CounterConnector):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.pytest_eos.broken_sources import GeneratedShares
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.connectors import SourceConnector
@@ -35,3 +36,10 @@ class WithoutName(CounterConnector):
 def test_what_is_no_connector_is_refused_by_what_it_lacks(eos, connector: Any, message: str) -> None:
     with pytest.raises(PluginError, match=f"^{message}$"):
         eos.run(connector)
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_a_zombie_is_made_of_a_connector_that_gives_its_shares_one_by_one(eos):
+    run = eos.run(GeneratedShares)
+
+    eos.assert_exactly_once(run, run.source_records())

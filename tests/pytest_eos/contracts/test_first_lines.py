@@ -35,6 +35,8 @@ CASES = [
     ("sources.NeverOpened", "same_source", "'no table contract'"),
     ("sources.InSeconds", "timestamps", "*1970, 1700000000 for example: * milliseconds * seem to be seconds"),
     ("sources.SetShares", "another_process", "another process splits the work in another way, *: number 0 is *column*"),
+    ("sources.Undocumented", "documented", "properties without a word on their purpose: until, width"),
+    ("sources.OwnTasksMax", "documented", "properties that are the framework's own: tasks.max"),
     ("bad.Greedy", "no_more_tasks", "`task_configs` makes 3 tasks, though tasks.max is 1"),
     ("bad.NumberedShares", "survive", "a share holds what is no text, number: 0, number: 1, number: 2: texts alone*"),
     ("sources.ChangingShares", "survive", "asked twice, it splits its work in two ways: number 0 is {'streams': *"),
@@ -70,6 +72,16 @@ CASES = [
     ),
     ("sources.Generating", "same_source", "poll of task contract-0 returned a generator; it must return a list of *"),
     ("sources.Careless", "same_source", "the connection was never opened"),
+    (
+        "sources.Unacknowledged",
+        "writes_every_record",
+        "the queue does not know this session (in commit, *): the commit stands, the worker logs the error *",
+    ),
+    (
+        "sources.OldCallback",
+        "writes_every_record",
+        "OldCallback.commit_record() takes 2 positional arguments but 3 were given: the commit stands, *",
+    ),
 ]
 
 

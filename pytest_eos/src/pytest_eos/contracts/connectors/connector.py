@@ -116,8 +116,10 @@ class SourceConnectorContract:
         """CFG-05: each property has one definition."""
         keys = source.connector.config.keys
 
-        assert set(keys) & set(SOURCE_CONNECTOR.keys) == set(), "properties that are the framework's own"
-        assert [name for name, key in keys.items() if not key.doc] == [], "properties without a word on their purpose"
+        own = sorted(set(keys) & set(SOURCE_CONNECTOR.keys))
+        assert not own, f"properties that are the framework's own: {', '.join(own)}"
+        silent = [name for name, key in keys.items() if not key.doc]
+        assert not silent, f"properties without a word on their purpose: {', '.join(silent)}"
 
     # --- its task configs
 
@@ -302,10 +304,16 @@ class SourceConnectorContract:
     # --- under a worker
 
     def test_a_run_writes_every_record_once(self, eos: EosHarness, source: Source) -> None:
-        """TXN-04: in the worker's transactions."""
+        """TXN-04: in the worker's transactions; behind them the source hears of each commit."""
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
+        for failure in filter(None, (calls.callback_failure for calls in eos.plugins.calls.tasks)):
+            pytest.fail(
+                f"{failure}: the commit stands, the worker logs the error and goes on, so the source never hears that "
+                f"these records are committed",
+                pytrace=False,
+            )
 
     def test_a_run_continues_where_the_previous_run_stopped(self, eos: EosHarness, source: Source) -> None:
         """OFF-02: stopped before its end, then started again."""

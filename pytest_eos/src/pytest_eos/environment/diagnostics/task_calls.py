@@ -18,6 +18,7 @@ from eosfw.text import quantity
 from pytest_eos.virtual.stack_frames import frame_location
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
+_CALLBACKS = ("commit", "commit_record")
 _OF_CONNECTOR = ("task_configs", "start", "watch", "stop")
 _SHOWN = 3
 """How many stack frames of a call are shown."""
@@ -43,6 +44,8 @@ class TaskCalls:
     """Whether the last poll raised."""
     thread: int = 0
     at_end: object = NEVER
+    callback_failure: str = ""
+    """The first error of `commit` or `commit_record`, which a worker logs and goes on."""
 
     def called(self, method: str, given: Sequence[Any]) -> None:
         """Record the start of a call."""
@@ -57,6 +60,8 @@ class TaskCalls:
             self.polls += 1
             self.errors += 1
             self.last_error, self.failing = error, True
+        elif method in _CALLBACKS and not self.callback_failure:
+            self.callback_failure = f"`{method}` of task {self.name} raises {described(error)}"
 
     def answered(self, method: str, answer: Any) -> None:
         """Record the result of a call."""

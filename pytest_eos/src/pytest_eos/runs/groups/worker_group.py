@@ -142,7 +142,7 @@ class WorkerGroup:
     def task_count(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
         """The number of tasks that a connector will have."""
         config = connector_config(connector, name, properties)
-        return len(connector.task_configs(config, config["tasks.max"]))
+        return len(list(connector.task_configs(config, config["tasks.max"])))
 
     def until(self, happened: Callable[[], bool], what: str, *, sooner: Event | None = None) -> None:
         """Wait until a condition is true; fail as soon as a task of the newest generation has failed."""
