@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
@@ -148,6 +149,15 @@ class InSeconds(CounterTask):
 
     def record(self, stream: str, number: int) -> SourceRecord:
         return replace(super().record(stream, number), timestamp=1_700_000_000 + number)
+
+
+@connector()
+class LocalTimes(CounterTask):
+    """States times without their zone, which are those of the machine."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        at = datetime.fromtimestamp(1_700_000_000 + number).isoformat()  # noqa: DTZ006 - the bug
+        return replace(super().record(stream, number), source_offset={"at": at})
 
 
 @connector()

@@ -56,6 +56,11 @@ CASES = [
         "another_process",
         "*another process gets other records: *`hash`* here: SourceRecord(topic=*",
     ),
+    (
+        "sources.LocalTimes",
+        "another_process",
+        "*another process gets other records: *, the time zone, * here: SourceRecor*",
+    ),
     ("bad.Coarse", "offset_of_its_own", 'offsets repeat within source partition *: 4 records have {"next":0}, and 2 *'),
     ("sources.Stuttering", "offset_of_its_own", "offsets repeat within source partition *: 2 records have *"),
     ("bad.Behind", "resumes", "resumed behind {'next': 0} of *: number 0 is b's0:0' at *, not b's0:1' at *"),

@@ -196,7 +196,7 @@ class SourceConnectorContract:
         assert first, f"the source gives no record: give it properties under which it does. {driver.summary()}"
 
     def test_another_process_gets_the_same_records(self, driver: TaskDriver, source: Source) -> None:
-        """A task runs in any worker's process; nothing may depend on this process, such as the seed of `hash`."""
+        """A task runs in any worker's process; nothing may depend on this one, on its time zone for example."""
         here = answers(driver, source.most)
         there = answers_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
 

@@ -25,6 +25,8 @@ from pytest_eos.virtual import VirtualRuntime
 
 _PATIENCE = 60.0
 _SHOWN = 160
+_OTHER = {"PYTHONHASHSEED": "12345", "TZ": "CHADT-13:45"}
+"""What differs between workers: the seed of `hash`, and the time zone, here one that hardly any machine has."""
 
 
 def fingerprint(record: SourceRecord) -> str:
@@ -52,7 +54,7 @@ def answers(driver: TaskDriver, most: int) -> Answers:
 def answers_in_subprocess(
     connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
 ) -> Answers:
-    """What it answers in a new interpreter with another seed of `hash`, in virtual time if the test is."""
+    """What it answers in a new interpreter as on another machine, in virtual time if the test is."""
     import pytest  # here, since the subprocess needs none of it
 
     job = [connector.__module__, connector.__qualname__, dict(properties), most, virtual]
@@ -61,7 +63,7 @@ def answers_in_subprocess(
         ran = subprocess.run(
             [sys.executable, "-m", __name__],
             input=json.dumps(job),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(absolute_sys_path()), "PYTHONHASHSEED": "12345"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(absolute_sys_path()), **_OTHER},
             capture_output=True,
             text=True,
             check=False,
@@ -91,7 +93,7 @@ def _records_differ(here: Sequence[str], there: Sequence[str]) -> str:
     if sorted(here) == sorted(there):
         why = "the same records in another order: something iterates over a set, or sorts by `hash`"
     else:
-        why = "other records: something hangs on this process, say the seed of `hash`, an address or the time"
+        why = "other records: something hangs on this process, say `hash`, the time zone, an address or the time"
     at, first, second = next(
         (at, *pair) for at, pair in enumerate(zip_longest(here, there, fillvalue="no record")) if pair[0] != pair[1]
     )
