@@ -74,7 +74,7 @@ def test_a_type_that_kafka_connect_does_not_have_becomes_the_next_wider_one(kind
     assert schema_of(kind) == wanted
 
 
-@pytest.mark.parametrize("kind", [pa.uint64(), pa.duration("s"), pa.null(), pa.timestamp("us")])
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.duration("s"), pa.null(), pa.timestamp("us"), pa.decimal256(39)])
 def test_a_type_without_counterpart_is_refused_with_the_name_of_its_field(kind: pa.DataType) -> None:
     """SCH-04."""
     with pytest.raises(DataError, match=r"field 'a': .* cast"):

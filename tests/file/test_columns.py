@@ -198,6 +198,10 @@ def test_timestamps_without_time_zone_have_the_one_that_is_given(form, zone, hou
     [
         (pa.array([NOON]), "field 'c': a timestamp without time zone .* or say by timestamp.timezone"),
         (pa.array([1], pa.uint64()), "field 'c': Arrow's type uint64 has no counterpart"),
+        (
+            pa.array([1], pa.decimal256(39)),
+            "field 'c': Arrow's type decimal256.39, 0. may have more than 38 digits: cast",
+        ),
     ],
 )
 def test_columns_without_schema_are_refused_by_name(form, column, what, tmp_path):

@@ -74,7 +74,8 @@ def schema_of_arrow(kind: pa.Schema | pa.DataType) -> Schema:
     """The schema of records with the fields of an Arrow schema, or of values of an Arrow type.
 
     Unsigned numbers become the next wider signed ones; nullable fields, as they are in Arrow unless said otherwise,
-    are optional. DataError for what has no counterpart: uint64, durations, intervals, timestamps without time zone.
+    are optional. DataError for what has no counterpart: uint64, durations, intervals, timestamps without time zone;
+    and for decimals of more than 38 digits.
     """
     if isinstance(kind, pa.Schema):
         return struct([Field(one.name, _field(one)) for one in kind])
@@ -100,6 +101,10 @@ def _schema(kind: pa.DataType) -> Schema:
 
 
 def _decimal(kind: pa.DataType) -> Schema:
+    if kind.precision > _MOST_DIGITS:
+        raise DataError(
+            f"Arrow's type {kind} may have more than {_MOST_DIGITS} digits: cast the column to another type"
+        )
     scaled = decimal(kind.scale)
     return replace(scaled, parameters={**scaled.parameters, _PRECISION: str(kind.precision)})
 
