@@ -224,9 +224,13 @@ class SslAuthenticationError(AuthenticationError):
 class TransactionalIdAuthorizationError(FatalError):
     """This principal may not use the transactional id."""
 
+    exit_code = ExitCode.CONFIGURATION
+
 
 class ClusterAuthorizationError(FatalError):
     """This principal may not change the cluster."""
+
+    exit_code = ExitCode.CONFIGURATION
 
 
 class TransactionalIdNotFoundError(EosfwError):
@@ -250,9 +254,13 @@ class UnsupportedError(EosfwError):
 class TopicAuthorizationError(AbortableError):
     """This principal may not write to or read from the topic."""
 
+    exit_code = ExitCode.CONFIGURATION
+
 
 class GroupAuthorizationError(AbortableError):
     """This principal may not use the group."""
+
+    exit_code = ExitCode.CONFIGURATION
 
 
 class GroupIdNotFoundError(EosfwError):

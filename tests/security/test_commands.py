@@ -137,3 +137,34 @@ def test_a_command_reports_a_refusal_once_and_shows_no_secret(
     assert ended.returncode == ExitCode.CONFIGURATION, shown
     assert shown.replace("\n", " ").count(REFUSALS[folder]) == 1, shown
     assert PASSWORD not in shown + caplog.text
+
+
+RIGHTS = {
+    "run": (["run", "flow.toml"], "Create on the topic 'team-configs'"),
+    "worker": (["worker", "worker.properties"], "Create on the topic 'configs'"),
+    "topics": (["topics", "create", "orders", "--pipeline", "flow.toml"], "Create on the topic 'orders'"),
+    "txn": (["txn", "fence", "till", "--pipeline", "flow.toml"], "Describe on the transactional id 'till'"),
+}
+
+
+@pytest.fixture
+def without_rights(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose files name a cluster on which their user may do nothing."""
+    authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    with closing(EmbeddedCluster.start({"authorizer.class.name": authorizer}, ThreadRuntime())) as cluster:
+        yield write_files(tmp_path, {"bootstrap.servers": cluster.bootstrap_servers})
+
+
+@pytest.mark.parametrize("command", RIGHTS)
+def test_a_command_that_lacks_a_right_names_it_and_ends_as_with_any_other_configuration_that_cannot_run(
+    without_rights: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SEC-14: exit code 3, where 1 is a task or a step that failed."""
+    monkeypatch.chdir(without_rights)
+    words, needed = RIGHTS[command]
+
+    ended = invoke(*words)
+
+    shown = ended.stdout + ended.stderr
+    assert ended.returncode == ExitCode.CONFIGURATION, shown
+    assert needed in shown.replace("\n", " ")
