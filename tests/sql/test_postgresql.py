@@ -70,6 +70,19 @@ def test_json_is_the_text_that_the_database_has(session, properties):
     assert found == [['{"a":1.10,  "a":1e400}', "1.10", ["1.10", None]], ["null", "null", None], [None, None, None]]
 
 
+def test_columns_with_a_collation_and_numbers_of_the_server_are_read(session, properties):
+    """SQL-09: SQLAlchemy asks for what is known of them as JSON, which is left as text in rows."""
+    session.execute(
+        'CREATE TABLE orders (id int GENERATED ALWAYS AS IDENTITY, name text COLLATE "C" PRIMARY KEY, doc json)'
+    )
+    session.execute("INSERT INTO orders (name, doc) VALUES ('b', '[1.0]'), ('A', NULL), ('a', '{}')")
+    with reading(properties | {"mode": "bulk"}) as task:
+        found = [row for _ in range(2) for row in task.poll()]
+    assert found == [
+        {"id": 2, "name": "A", "doc": None}, {"id": 3, "name": "a", "doc": "{}"}, {"id": 1, "name": "b", "doc": "[1.0]"}
+    ]  # fmt: skip
+
+
 def test_a_time_with_a_zone_is_that_of_utc(session, properties):
     """SQL-09: its schema has no zone."""
     session.execute("CREATE TABLE orders (id int PRIMARY KEY, at timetz)")

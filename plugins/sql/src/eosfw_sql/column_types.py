@@ -58,6 +58,10 @@ class JsonText(str):
         """What a driver gives in the place of a value of JSON."""
         return cls(text.decode() if isinstance(text, bytes) else text)
 
+    def __getitem__(self, key: Any) -> Any:
+        """A part of the text, or what it has at a name: SQLAlchemy reads PostgreSQL's collations as JSON, too."""
+        return json.loads(self)[key] if isinstance(key, str) else super().__getitem__(key)
+
 
 class SinglePrecision(types.UserDefinedType[float]):
     """FLOAT of MariaDB and MySQL, of which they show six digits: it is read as a double, and given the fewest digits
