@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
+from eosfw.connectors import ConnectorTransactionBoundaries
 from eosfw.records import ProducerRecord, SourceRecord
 from pytest_eos import assert_exactly_once, assert_no_duplicates
 
@@ -39,6 +40,15 @@ class Repeating(CounterTask):
         return number // 2 * 2 + 2
 
 
+class Unended(CounterConnector):
+    """Leaves the end of its transactions to itself, and ends none."""
+
+    name = "unended"
+
+    def transaction_boundaries(self, config):
+        return ConnectorTransactionBoundaries.SUPPORTED
+
+
 ROWS = [{"from": stream, "number": number} for stream in ("s0", "s1") for number in range(3)]
 
 
@@ -66,6 +76,14 @@ def test_an_empty_source_proves_nothing(eos):
         eos.assert_no_duplicates(run)
     eos.assert_exactly_once(run, run.source_records(), allow_empty=True)
     eos.assert_no_duplicates(run, allow_empty=True)
+
+
+def test_records_that_were_given_and_never_committed_are_not_taken_for_an_empty_source(eos):
+    run = eos.run(Unended, {"transaction.boundary": "connector"})
+
+    message = r"nothing was seen, .* is in transactions that the connector has not ended; .* gave 24 records, "
+    with pytest.raises(AssertionError, match=message):
+        eos.assert_exactly_once(run, run.source_records())
 
 
 def test_mappings_are_expected_of_values_in_json(eos):

@@ -113,6 +113,16 @@ def test_a_request_for_a_record_that_is_never_returned_fails_the_task():
     assert stage.cluster.committed("t") == []
 
 
+def test_records_that_no_commit_follows_at_the_end_of_the_source_are_reported():
+    """BND-01: a drained run would look as if it had written them."""
+    never = run(scripted([record(0), record(1)]), transaction_boundary="connector")
+    (notice,) = never.worker.status().notices
+
+    assert (notice.kind, notice.count) == ("records without a commit", 2)
+    assert "task c-0 has come to the end of its source in a transaction that its connector has not ended" in notice.text
+    assert not run(scripted([record(0)])).worker.status().notices
+
+
 def test_polls_that_fail_are_none_that_lack_the_named_record():
     """BND-01, TXN-18: a task names what it will return, then its source is away for a while."""
     named = record(1)

@@ -51,12 +51,15 @@ def explanation(found: Findings) -> str:
 
 def nothing_compared(found: Findings) -> str:
     """The message for a comparison in which nothing was seen and nothing is expected."""
-    why = ""
+    why, remedy = "", "give the source something to give"
     if isinstance(found.seen, Run) and found.eos is not None:
-        why = f" {found.eos.plugins.calls.summary()}"
+        calls = found.eos.plugins.calls
+        why = f" {calls.summary()}"
+        if any(task.records for task in calls.tasks):
+            remedy = "what its tasks gave was dropped, or is in transactions that the connector has not ended"
     return (
-        f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: give the source something to "
-        f"give; if that is meant: allow_empty=True.{why}"
+        f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: {remedy}; if that is meant: "
+        f"allow_empty=True.{why}"
     )
 
 

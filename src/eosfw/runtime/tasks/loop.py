@@ -147,8 +147,20 @@ class ExactlyOnceSourceTaskLoop:
             self._transaction.await_commit()
             self._end(self._boundary.at_stop())
             left = self._transaction.open
+            if left and self._recorder.at_end:
+                self._report_unended()
             self._transaction.abort()  # an open transaction would hold back readers until it times out
         return not left
+
+    def _report_unended(self) -> None:
+        """Tell of records that no commit follows: whoever sees the source drained takes them for written."""
+        self._recorder.notice(
+            "records without a commit",
+            f"task {self._plan.id} has come to the end of its source in a transaction that its connector has not "
+            f"ended: these records are discarded, and read again at the next start; have it call "
+            f"`context.transaction.commit` where a transaction of its source ends",
+            self._recorder.open_records,
+        )
 
     def _record_stages(self, control: TaskControl) -> RecordStages | None:
         plan = self._plan
