@@ -37,6 +37,7 @@ from eosfw.data import (
     decimal,
     struct,
 )
+from eosfw_singer.state_text import value_text
 
 JSON: Final = Schema(Type.STRING, name="io.debezium.data.Json", version=1)
 """A text that is JSON, under the name that Debezium gives it."""
@@ -150,11 +151,10 @@ def _is_null(schema: Any) -> bool:
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain_number)
-
-
-def _plain_number(value: Any) -> float:
-    return float(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except TypeError:  # there is a Decimal in it
+        return value_text(value)
 
 
 def _whole(value: Any) -> Any:
@@ -205,9 +205,14 @@ def _date(value: Any) -> Any:
     return _parsed(date.fromisoformat, value[:10] if isinstance(value, str) else value)
 
 
+_SOME_DAY: Final = date(2000, 1, 1)
+
+
 def _time(value: Any) -> Any:
     moment = _parsed(time.fromisoformat, value)
-    return moment.replace(tzinfo=None) if isinstance(moment, time) else moment
+    if not isinstance(moment, time) or moment.tzinfo is None:
+        return moment
+    return datetime.combine(_SOME_DAY, moment).astimezone(UTC).time()
 
 
 def _parsed(parse: Callable[[str], Any], value: Any) -> Any:

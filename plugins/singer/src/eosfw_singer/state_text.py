@@ -1,8 +1,9 @@
-"""A STATE as JSON whose numbers are those that the tap wrote."""
+"""JSON whose numbers are those that the tap wrote."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -10,15 +11,27 @@ from typing import Any
 
 def state_text(state: Any) -> str:
     """A STATE as JSON, with each number as it is; equal for equal ones."""
-    if isinstance(state, dict):
-        members = (f"{json.dumps(name)}:{state_text(one)}" for name, one in sorted(state.items()))
+    return _text(state, json.dumps, sorted)
+
+
+def value_text(value: Any) -> str:
+    """A value as JSON, with each number as it is."""
+    return _text(value, _unescaped, list)
+
+
+def _text(value: Any, dumps: Callable[[Any], str], order: Callable[[Iterable[tuple[str, Any]]], list[Any]]) -> str:
+    if isinstance(value, dict):
+        members = (f"{dumps(name)}:{_text(one, dumps, order)}" for name, one in order(value.items()))
         return f"{{{','.join(members)}}}"
-    if isinstance(state, list):
-        return f"[{','.join(map(state_text, state))}]"
-    if isinstance(state, Decimal):
-        number = exact_number(str(state))
-        return str(number) if isinstance(number, Decimal) else json.dumps(number)
-    return json.dumps(state)
+    if isinstance(value, list):
+        return f"[{','.join(_text(one, dumps, order) for one in value)}]"
+    if isinstance(value, Decimal):
+        number = exact_number(str(value))
+        return str(number) if isinstance(number, Decimal) else dumps(number)
+    return dumps(value)
+
+
+_unescaped = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def exact_number(text: str) -> float | Decimal:
