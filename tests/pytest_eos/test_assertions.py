@@ -78,6 +78,14 @@ def test_an_empty_source_proves_nothing(eos):
     eos.assert_no_duplicates(run, allow_empty=True)
 
 
+def test_a_source_that_was_drained_before_is_asked_for_more(eos):
+    """What earlier tasks gave was committed, and is no hint at this run."""
+    eos.run(CounterConnector)
+
+    with pytest.raises(AssertionError, match=r"nothing was seen, .*: give the source something to give; "):
+        eos.assert_no_duplicates(eos.run(CounterConnector))
+
+
 def test_records_that_were_given_and_never_committed_are_not_taken_for_an_empty_source(eos):
     run = eos.run(Unended, {"transaction.boundary": "connector"})
 

@@ -147,6 +147,11 @@ def test_a_record_batch_without_a_converter_is_refused() -> None:
     assert "sent: choose a converter, such as value.converter=json" in failure(
         run(scripted(SourceBatch("t", rows, {}, {})))
     )
+    numbered = SourceBatch("t", [b"a", b"b"], {}, {}, keys=pa.array([b"1", b"2"]))
+    assert (
+        "holds a BinaryArray as key; only bytes and None can be sent: choose a converter, such as key.converter=byte"
+        in (failure(run(scripted(numbered))))
+    )
     table = SourceBatch("t", pa.table(rows.to_pydict()), {}, {})
     assert "has a pyarrow.Table as keys or values; it must be a pyarrow.RecordBatch or pyarrow.Array" in failure(
         run(scripted(table))

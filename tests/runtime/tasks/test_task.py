@@ -95,8 +95,14 @@ FRAME = type("DataFrame", (list,), {"__module__": "pandas.core.frame", "ndim": 2
 RECORDS: dict[str, tuple[SourceRecord, str]] = {
     "topic None": (replace(GOOD, topic=None), "names no topic (None)"),
     "empty topic": (replace(GOOD, topic=""), "names no topic ('')"),
-    "value that is no bytes": (replace(GOOD, value="text"), "holds a str as key or value"),
-    "key that is no bytes": (replace(GOOD, key=7), "holds a int as key or value"),
+    "value that is no bytes": (
+        replace(GOOD, value="text"),
+        "holds a str as value; only bytes and None can be sent: choose a converter, such as value.converter=string",
+    ),
+    "key that is no bytes": (
+        replace(GOOD, key=7),
+        "holds a int as key; only bytes and None can be sent: choose a converter, such as key.converter=json",
+    ),
     "offset that is an object": (
         replace(GOOD, source_offset={"next": object()}),
         "has a source offset that cannot be stored: 'next' is a object",

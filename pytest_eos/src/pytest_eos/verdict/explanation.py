@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eosfw.config.connector import BOUNDARY
 from eosfw.count_difference import Mismatch
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
@@ -55,7 +56,7 @@ def nothing_compared(found: Findings) -> str:
     if isinstance(found.seen, Run) and found.eos is not None:
         calls = found.eos.plugins.calls
         why = f" {calls.summary()}"
-        if any(task.records for task in calls.tasks):
+        if found.seen.properties.get(BOUNDARY) == "connector" and any(task.records for task in calls.tasks):
             remedy = "what its tasks gave was dropped, or is in transactions that the connector has not ended"
     return (
         f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: {remedy}; if that is meant: "

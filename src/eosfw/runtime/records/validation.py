@@ -82,7 +82,7 @@ def _partition_error(partition: Any) -> str | None:
 def _record_error(record: SourceRecord, *, any_data: bool) -> str | None:
     if record.timestamp is not None and (error := _timestamp_error((record.timestamp,))):
         return error
-    data = None if any_data else _kind_error((type(record.value), type(record.key)))
+    data = None if any_data else _kind_error((type(record.value),), (type(record.key),))
     return data or _header_error(record.headers, any_data=any_data)
 
 
@@ -95,12 +95,10 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    arrow = [one for one in (batch.values, batch.keys) if is_arrow(one)]
-    kinds = () if any_data or arrow else {*map(type, batch.values), *map(type, batch.keys or ())}
     return (
-        _arrow_error(arrow, any_data=any_data)
+        _arrow_error(one for one in (batch.values, batch.keys) if is_arrow(one))
         or _offsets_error(batch.source_offsets or ())
-        or _kind_error(kinds)
+        or (None if any_data else _kind_error(_kinds(batch.values), _kinds(batch.keys)))
         or _timestamp_error(batch.timestamps or ())
         or next(filter(None, (_header_error(each, any_data=any_data) for each in batch.headers or ())), None)
     )
@@ -111,13 +109,18 @@ def _iterates_over_other_things(column: Any) -> bool:
     return isinstance(column, str | bytes | Mapping | AbstractSet) or getattr(column, "ndim", 1) != 1
 
 
-def _arrow_error(columns: Iterable[Any], *, any_data: bool) -> str | None:
+def _arrow_error(columns: Iterable[Any]) -> str | None:
     """Refuse what Arrow has beside record batches and arrays, such as tables, whose columns are in pieces."""
     for column in columns:
         kind = type(column).__name__
         if kind != "RecordBatch" and (kind == "ChunkedArray" or not kind.endswith("Array")):
             return f"has a pyarrow.{kind} as keys or values; it must be a pyarrow.RecordBatch or pyarrow.Array"
-    return None if any_data else _kind_error(map(type, columns))
+    return None
+
+
+def _kinds(column: Any) -> set[type]:
+    """The types of what a column holds; of one of Arrow, that of the column."""
+    return {type(column)} if is_arrow(column) else {*map(type, column or ())}
 
 
 def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:
@@ -148,13 +151,19 @@ def _reason_unstorable(values: Any) -> str | None:
     return None
 
 
-def _kind_error(kinds: Iterable[type]) -> str | None:
-    for kind in kinds:
-        if kind not in _SENDABLE and not issubclass(kind, bytes):
-            return (
-                f"holds a {kind.__name__} as key or value; only bytes and None can be sent: choose a converter, "
-                f"such as value.converter=json"
-            )
+_CONVERTERS = {"str": "string", "StringArray": "string", "BinaryArray": "bytes"}
+"""The converters that write these as they are; `json` takes anything."""
+
+
+def _kind_error(values: Iterable[type], keys: Iterable[type]) -> str | None:
+    for part, kinds in (("value", values), ("key", keys)):
+        for kind in kinds:
+            if kind not in _SENDABLE and not issubclass(kind, bytes):
+                converter = _CONVERTERS.get(kind.__name__, "json")
+                return (
+                    f"holds a {kind.__name__} as {part}; only bytes and None can be sent: choose a converter, such as "
+                    f"{part}.converter={converter}"
+                )
     return None
 
 
