@@ -137,11 +137,12 @@ def test_every_record_has_the_offset_behind_it(tmp_path, mode):
 
 
 def test_a_row_waits_behind_its_timestamp_for_the_delay(tmp_path):
-    """SQL-04: a row in the future, or younger than the delay, is not read yet."""
+    """SQL-04: a row in the future, or younger than the delay, is not read yet; whatever stands before its hour."""
     execute(tmp_path, ORDERS, *inserts([(1, 1)]), "INSERT INTO orders VALUES (2, '2999-01-01 00:00:00')")
     execute(tmp_path, "INSERT INTO orders VALUES (3, datetime('now', '-10 minutes'))")
+    execute(tmp_path, "INSERT INTO orders VALUES (4, strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-10 minutes'))")
     properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed")
-    for delay, due in ((0, [1, 3]), (3_600_000, [1])):
+    for delay, due in ((0, [1, 3, 4]), (3_600_000, [1])):
         with reading(properties | {"timestamp.delay.interval.ms": delay}) as task:
             assert ids(task.rest()) == due
 
