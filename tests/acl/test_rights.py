@@ -132,6 +132,8 @@ def test_each_planned_right_is_needed(
     assert (f"{group.name}-c-" if unnamed else name.format(group=group.name)) in error
     assert "authoriz" in error.lower()
     assert ("Task failed to create new topic (name=" in error) is (operations == ("CREATE",))
+    if operations == ("CREATE",):
+        assert f"User:worker needs Create on the topic '{group.topic}'" in error
 
 
 def test_a_connector_that_may_not_fence_fails_alone_until_it_may(authorized: AuthorizedKafka, backend: str) -> None:

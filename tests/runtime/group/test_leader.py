@@ -9,7 +9,7 @@ from itertools import groupby
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import IllegalStateError, PrivilegedWriteError
+from eosfw.errors import ExitCode, IllegalStateError, PrivilegedWriteError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.status import TaskState
@@ -134,6 +134,23 @@ def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
             stage.put("c")
         stage.cluster.before = lambda *_: None
     assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 4
+
+
+def test_a_leader_without_the_right_to_write_does_not_claim_it_again():
+    """SEC-14: exit code 3, since nobody else took the group over."""
+
+    def refuse(call: str, transactional_id: str | None) -> None:
+        if call == "begin" and transactional_id == "connect-cluster-g":
+            raise TopicAuthorizationError("User:worker needs Write on the topic 'g-configs'")
+
+    stage = WorkerHarness()
+    with stage:
+        stage.cluster.before = refuse
+        with pytest.raises(PrivilegedWriteError, match="needs Write on the topic 'g-configs'") as refused:
+            stage.put("c")
+        stage.cluster.before = lambda *_: None
+    assert refused.value.exit_code is ExitCode.CONFIGURATION
+    assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 1
 
 
 # --- sharing rounds

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
+from eosfw.errors import EosfwError, ExitCode, PrivilegedWriteError, SupersededError
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.storage.config_topic import ConfigTopic
@@ -200,6 +200,8 @@ class Leader:
                 # The check is asked each time: the claim before has read what another leader wrote meanwhile.
                 self._writer.write(records, check)
             except PrivilegedWriteError as error:
+                if error.exit_code is ExitCode.CONFIGURATION:
+                    raise  # a right is missing on the cluster, which no claim brings
                 logger.warning(
                     "worker %s lost the privilege to write to the config topic and claims it again: %s",
                     self._services.worker,

@@ -15,6 +15,8 @@ from eosfw.errors import (
     IllegalStateError,
     PrivilegedWriteError,
     RecordTooLargeError,
+    TopicAuthorizationError,
+    TransactionalIdAuthorizationError,
 )
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
@@ -22,6 +24,8 @@ from eosfw.records import ProducerRecord
 from eosfw.runtime.storage.config_topic import ConfigTopic, log_warnings
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.storage.config_records import WRITER, ConfigRecord
+
+_NOT_ALLOWED = (TopicAuthorizationError, TransactionalIdAuthorizationError)
 
 
 class ConfigWriter:
@@ -116,7 +120,10 @@ class ConfigWriter:
         except EosfwError as error:
             # Its outcome may be unknown, and only a new claim reads what was committed after all.
             self._drop()
-            raise PrivilegedWriteError(f"could not write to config topic {topic}: {error}") from error
+            lost = PrivilegedWriteError(f"could not write to config topic {topic}: {error}")
+            if isinstance(error, _NOT_ALLOWED):
+                lost.exit_code = error.exit_code
+            raise lost from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -55,8 +55,8 @@ class RecordTopics:
     def ensure(self, topic: str) -> None:
         """Create the topic unless it exists.
 
-        RetriableError if nobody knows yet whether it exists; TaskFailedError, with Kafka Connect's text, if it cannot
-        be created.
+        RetriableError if nobody knows yet whether it exists; TaskFailedError, in Kafka Connect's words, if it cannot be
+        created.
         """
         if self._groups:
             self._create(topic)
@@ -71,7 +71,7 @@ class RecordTopics:
             # The answer was lost; it is safe to ask again, since a topic that exists is left alone.
             raise RetriableError(str(why)) from why
         except _NOT_ALLOWED as why:
-            raise TaskFailedError(_refused(wanted)) from why
+            raise TaskFailedError(f"{_refused(wanted)}: {why}") from why
         except ConfigError as why:
             raise TaskFailedError(f"Unable to create topic(s) '{topic}': {why}") from why
         logger.info("topic %s exists, or was created by the topic creation group %r", topic, group.name)
