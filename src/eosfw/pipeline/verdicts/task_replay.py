@@ -69,7 +69,8 @@ class ReplayGoal:
         if owner != task:
             raise DamagedDataError(
                 f"tasks {owner} and {task} both give records of source partition {dict(partition)}, so each of them is "
-                f"written twice: `task_configs` must give a source partition to one task alone"
+                f"written twice: `task_configs` must give a source partition to one task alone, and no task may return "
+                f"what another one has read, from a list of their class for example"
             )
         self._last = (partition, dict(partition), task, key)
         return key
