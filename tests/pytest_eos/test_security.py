@@ -131,10 +131,18 @@ def test_the_file_may_stand_in_the_configuration_beside_it(pytester, command_con
         (None, "*client.properties cannot be read: No such file*"),
         ("a=s3cret\na=s3cret", "*client.properties: line 2 gives 'a' a second time*"),
         ("security.protocol=SSL", "*it has no bootstrap.servers; add it, or --eos-bootstrap-servers*"),
+        (
+            'sasl.jaas.config=PlainLoginModule required password="s3cret"',
+            "*client.properties: Invalid value [[]hidden*",
+        ),
+        (
+            "security.protocol=SSL\nssl.keystore.key=s3cret\nssl.keystore.certificate.chain=none",
+            "*client.properties: ssl.keystore.key: no certificate and its key in PEM",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(pytester, text, message):
-    """SEC-33."""
+    """SEC-33: at once, not by each test, whose traceback would show a password or a key."""
     if text is not None:
         (pytester.path / "client.properties").write_text(text)
 

@@ -184,14 +184,21 @@ def _command_config(config: pytest.Config) -> dict[str, str]:
     folder = config.invocation_params.dir if given else config.inipath.parent if config.inipath else config.rootpath
     if not (name := given or config.getini("eos_command_config")):
         return {}
-    from eosfw.config.properties_file import parse_properties  # few runs need it
+    # Few runs need these.
+    from eosfw.config.properties_file import parse_properties
+    from eosfw.config.security import security_settings
+    from eosfw.errors import ConfigError
+    from eosfw.security import require_usable_files
 
     try:
-        return parse_properties((folder / Path(name).expanduser()).read_text(encoding="utf-8"))
+        properties = parse_properties((folder / Path(name).expanduser()).read_text(encoding="utf-8"))
+        # A client would find the same. But pytest shows arguments where it does, which are passwords and keys here.
+        require_usable_files(security_settings(properties))
     except OSError as why:
         raise pytest.UsageError(f"--eos-command-config: {name} cannot be read: {why.strerror}") from None
-    except ValueError as why:
+    except (ValueError, ConfigError) as why:
         raise pytest.UsageError(f"--eos-command-config: {name}: {why}") from None
+    return properties
 
 
 def _text(config: pytest.Config, name: str) -> str | None:
