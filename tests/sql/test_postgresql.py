@@ -48,16 +48,32 @@ def test_types_of_postgresql_have_schemas_and_values(session, properties):
         assert next(iter(task.task.poll().values))["price"] == Decimal("3.50")
 
 
-def test_numbers_have_all_digits_whatever_the_role_says(session, properties):
-    """SQL-09: with fewer digits they are others; versions before 12 show fewer by default."""
-    session.execute("CREATE TABLE orders (id int PRIMARY KEY, ratio float8)")
-    session.execute("INSERT INTO orders VALUES (1, 0.12345678901234568)")
+def test_numbers_have_all_digits_and_times_are_read_whatever_the_role_says(session, properties):
+    """SQL-09: with fewer digits they are others, as by default before version 12; drivers read times of ISO alone."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, ratio float8, changed timestamptz)")
+    session.execute("INSERT INTO orders VALUES (1, 0.12345678901234568, '2024-03-02 01:00+00')")
     session.execute("ALTER ROLE postgres SET extra_float_digits = 0")
+    session.execute("ALTER ROLE postgres SET DateStyle = 'German, DMY'")
     try:
         with reading(properties | {"mode": "incrementing"}) as task:
-            assert task.rest() == [{"id": 1, "ratio": 0.12345678901234568}]
+            assert task.rest() == [
+                {"id": 1, "ratio": 0.12345678901234568, "changed": datetime(2024, 3, 2, 1, tzinfo=UTC)}
+            ]
     finally:
-        session.execute("ALTER ROLE postgres RESET extra_float_digits")
+        session.execute("ALTER ROLE postgres RESET ALL")
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_texts_are_those_of_the_database_whatever_encoding_the_role_has(session, properties, encoding):
+    """SQL-09: a database of SQL_ASCII has it by itself, and the driver gives its texts as bytes."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, name text)")
+    session.execute("INSERT INTO orders VALUES (1, 'ü€')")
+    session.execute(f"ALTER ROLE postgres SET client_encoding = '{encoding}'")
+    try:
+        with reading(properties | {"mode": "incrementing"}) as task:
+            assert task.rest() == [{"id": 1, "name": "ü€"}]
+    finally:
+        session.execute("ALTER ROLE postgres RESET client_encoding")
 
 
 def test_json_is_the_text_that_the_database_has(session, properties):

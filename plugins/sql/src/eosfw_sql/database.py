@@ -28,20 +28,23 @@ _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 _CACHED = 500
 """SQLAlchemy's own number of compiled statements."""
 _SESSION = {
-    "postgresql": "SELECT set_config('lock_timeout', '500', true), set_config('extra_float_digits', '3', true)",
+    "postgresql": "SELECT set_config('lock_timeout', '500', true), set_config('extra_float_digits', '3', true), "
+    "set_config('DateStyle', 'ISO', true)",
     "mysql": "SET SESSION lock_wait_timeout = 1, time_zone = '+00:00'",
 }
 """At the beginning of each transaction: a table that somebody has locked is asked again later. Without it a statement
 waits for as long as the table is locked, and nobody could read other tables meanwhile, or stop the task.
 
 Of PostgreSQL in the transaction alone, since a pooler may give its session to others. Numbers of floating point have
-all their digits, whatever database, role or an old version says.
+all their digits, and times a form that drivers read, whatever database, role or an old version says.
 
 TIMESTAMP of MariaDB and MySQL is a moment, shown in the time zone of the session: in one that has summer time an hour
 of each year comes twice, and rows of the second one would be behind those of the first."""
 _WITH_JSON = ("sqlite", "postgresql", "mysql", "mariadb")
 """Dialects that are asked for the text of JSON."""
 _BY_LIBPQ = ("psycopg", "psycopg2")
+_UTF8 = {"client_encoding": "utf8"}
+"""Else a database of SQL_ASCII gives texts as bytes, and a role may have an encoding that lacks characters."""
 _ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
 """A server whose machine or network has failed ends no connection: within two minutes that is an error."""
 _READ_TO_THE_END = ("mysql", "mariadb")
@@ -195,7 +198,8 @@ def _engine(url: sa.URL, cached: int) -> sa.Engine:
     try:
         options: dict[str, Any] = {"json_deserializer": JsonText.of} if url.get_backend_name() in _WITH_JSON else {}
         if url.get_driver_name() in _BY_LIBPQ:
-            options["connect_args"] = {name: value for name, value in _ALIVE.items() if name not in url.query}
+            given = _UTF8 | _ALIVE
+            options["connect_args"] = {name: value for name, value in given.items() if name not in url.query}
         return sa.create_engine(url, pool_pre_ping=False, query_cache_size=cached, **options)
     except exc.NoSuchModuleError:
         raise refused(
