@@ -49,17 +49,17 @@ CASES = [
     (
         "sources.SetOrder",
         "another_process",
-        "*another process gets the same records in another order: * a set, * here*",
+        "*another process gets the same records in another order: * a set, * has the value * here, *",
     ),
     (
         "bad.Hashed",
         "another_process",
-        "*another process gets other records: *`hash`* here: SourceRecord(topic=*",
+        "*another process gets other records: *`hash`* Record 0 has the value * here, * there",
     ),
     (
         "sources.LocalTimes",
         "another_process",
-        "*another process gets other records: *, the time zone, * here: SourceRecor*",
+        "*another process gets other records: *, the time zone, * has the source_offset * here, * there",
     ),
     ("bad.Coarse", "offset_of_its_own", 'offsets repeat within source partition *: 4 records have {"next":0}, and 2 *'),
     ("sources.Stuttering", "offset_of_its_own", "offsets repeat within source partition *: 2 records have *"),

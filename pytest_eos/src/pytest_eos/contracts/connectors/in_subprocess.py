@@ -5,12 +5,12 @@ As a program, this module reads its arguments from stdin as JSON and writes the 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import fields
 from importlib import import_module
 from itertools import zip_longest
 from typing import NamedTuple
@@ -24,22 +24,18 @@ from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
 _PATIENCE = 60.0
-_SHOWN = 160
+_FIELDS = [field.name for field in fields(SourceRecord)]
+_BEFORE, _SHOWN = 40, 120
+"""Characters of a long text before the place where it differs, and in all."""
 _OTHER = {"PYTHONHASHSEED": "12345", "TZ": "CHADT-13:45"}
 """What differs between workers: the seed of `hash`, and the time zone, here one that hardly any machine has."""
-
-
-def fingerprint(record: SourceRecord) -> str:
-    """The start of a record's text, then a hash of the whole record."""
-    text = repr(record)
-    return f"{text[:_SHOWN]} #{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 class Answers(NamedTuple):
     """What a connector answers in one process."""
 
-    records: list[str]
-    """The fingerprints of its records, read by one task; each source partition has an order of its own."""
+    records: list[list[str]]
+    """The texts of each record's fields, read by one task; each source partition has an order of its own."""
     task_configs: list[dict[str, str]]
     """Those of three tasks."""
 
@@ -48,7 +44,8 @@ def answers(driver: TaskDriver, most: int) -> Answers:
     """What a connector answers in this process."""
     records = [record for task_config in driver.task_configs(1) for record in driver.records(task_config, {}, most)]
     records.sort(key=lambda one: key_of(one.source_partition))
-    return Answers([fingerprint(record) for record in records], [dict(one) for one in driver.task_configs(3)])
+    texts = [[repr(getattr(record, name)) for name in _FIELDS] for record in records]
+    return Answers(texts, [dict(one) for one in driver.task_configs(3)])
 
 
 def answers_in_subprocess(
@@ -89,15 +86,23 @@ def disagreement(here: Answers, there: Answers) -> str | None:
     return None
 
 
-def _records_differ(here: Sequence[str], there: Sequence[str]) -> str:
+def _records_differ(here: list[list[str]], there: list[list[str]]) -> str:
     if sorted(here) == sorted(there):
         why = "the same records in another order: something iterates over a set, or sorts by `hash`"
     else:
         why = "other records: something hangs on this process, say `hash`, the time zone, an address or the time"
-    at, first, second = next(
-        (at, *pair) for at, pair in enumerate(zip_longest(here, there, fillvalue="no record")) if pair[0] != pair[1]
-    )
-    return f"another process gets {why}. Record {at} here: {first}; there: {second}"
+    at, first, second = next((at, *pair) for at, pair in enumerate(zip_longest(here, there)) if pair[0] != pair[1])
+    if first is None or second is None:
+        return f"another process gets {why}. It has {len(there)} records, this one {len(here)}"
+    name, one, other = next(texts for texts in zip(_FIELDS, first, second, strict=True) if texts[1] != texts[2])
+    place = next(place for place, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1])
+    one, other = (_excerpt(text, place) for text in (one, other))
+    return f"another process gets {why}. Record {at} has the {name} {one} here, {other} there"
+
+
+def _excerpt(text: str, place: int) -> str:
+    start = max(0, place - _BEFORE)
+    return f"{'...' if start else ''}{text[start : start + _SHOWN]}"
 
 
 def _main() -> None:
