@@ -30,6 +30,7 @@ from eosfw_schema_registry.protobuf.names import (
     map_entry,
     part_of,
     scrubbed,
+    valid,
 )
 
 _Field = descriptor_pb2.FieldDescriptorProto
@@ -65,8 +66,8 @@ class ProtobufRules:
     ignore_default: bool = False
 
     def name(self, name: str) -> str:
-        """A name as it is written."""
-        return scrubbed(name) if self.scrub_invalid_names else name
+        """A name as it is written; DataError for one that Protobuf does not take."""
+        return scrubbed(name) if self.scrub_invalid_names else valid(name)
 
     def is_wrapped(self, schema: Schema, *, in_oneof: bool = False) -> bool:
         """Whether a plain value is in a message of its own, so that it can be missing."""

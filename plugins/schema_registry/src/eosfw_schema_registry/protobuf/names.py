@@ -65,6 +65,7 @@ UNSIGNED_WRAPPERS: Final = {
     **dict.fromkeys(("uint64", "fixed64"), "google.protobuf.UInt64Value"),
 }
 _UNCHANGED: Final = re.compile("[A-Za-z][A-Za-z0-9_]*")
+_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _INVALID: Final = re.compile("[^A-Za-z0-9_]")
 
 
@@ -80,6 +81,14 @@ def scrubbed(name: str) -> str:
     # As Java's URLEncoder has it, which escapes a tilde and leaves an asterisk.
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
     return _INVALID.sub("_", f"x{encoded}" if encoded[0].isdigit() or encoded[0] == "_" else encoded)
+
+
+def valid(name: str) -> str:
+    """The name; DataError for one that Protobuf does not take."""
+    if not _NAME.fullmatch(name):
+        what = f"{name!r} is no name in Protobuf"
+        raise DataError(f"{what}: say scrub.invalid.names=true, or name it by letters, digits, _")
+    return name
 
 
 def map_entry(name: str) -> str:
