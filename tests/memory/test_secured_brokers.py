@@ -191,6 +191,10 @@ def test_any_host_name_will_do_where_the_properties_say_so(secured: Secured) -> 
             {"sasl.mechanism": "GSSAPI"},
             "sasl.mechanism: this client speaks PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; take the",
         ),
+        (
+            {"sasl.mechanism": ""},
+            "set sasl.mechanism to one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; for GSSAPI, Kafka's",
+        ),
         ({"ssl.truststore.location": "/nowhere.pem"}, "/nowhere.pem cannot be read"),
         ({"security.protocol": "TLS"}, "it must be one of PLAINTEXT, SSL"),
         ({"ssl.truststore.locaton": "x"}, "did you mean ssl.truststore.location?"),

@@ -130,9 +130,12 @@ class ClientSettings:
 def _security(given: Mapping[str, str]) -> SecuritySettings:
     settings = security_settings(given)
     if settings.protocol.sasl and settings.mechanism not in _MECHANISMS:
-        wanted = settings.mechanism or "GSSAPI, Kafka's default,"
-        what = f"sasl.mechanism: this client speaks {', '.join(_MECHANISMS)}; take the confluent backend for {wanted}"
-        raise ConfigError(Problem("", what.rstrip(",")))
+        known, mechanism = ", ".join(_MECHANISMS), settings.mechanism
+        if mechanism:
+            what = f"sasl.mechanism: this client speaks {known}; take the confluent backend for {mechanism}"
+        else:
+            what = f"set sasl.mechanism to one of {known}; for GSSAPI, Kafka's default, take the confluent backend"
+        raise ConfigError(Problem("", what))
     return settings
 
 
