@@ -1,4 +1,4 @@
-"""A herder without a cluster: it keeps connectors, and does what a test says before it changes any."""
+"""A herder without a cluster: it keeps connectors, and does what a test says before some calls."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ class InMemoryHerder:
         return ConnectorInfo(name, config, [ConnectorTaskId(name, 0)])
 
     def connector_status(self, name: str) -> ConnectorStateInfo:
+        self.before("connector_status")
         self._find(name)
         return ConnectorStateInfo(name, ConnectorState("RUNNING", WORKER), [])
 

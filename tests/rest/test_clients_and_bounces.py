@@ -34,7 +34,8 @@ PROPERTIES = {
     "scheduled.rebalance.max.delay.ms": "0",
 }
 MAY_BE = {200, 409, 503}
-"""Answered; the group rebalances; the worker still starts."""
+"""Answered; the group rebalances; the worker still starts, or stops."""
+UNKNOWN = ("IO Error trying to forward", "The worker stops")
 
 
 class Group:
@@ -136,8 +137,8 @@ class Clients:
         sent = json.dumps({"batch.size": str(turn)}).encode()
         status, answer = exchange(any_of(self._group, turn), request("PATCH", f"/connectors/c{number}/config", sent))
         asked[-1] = (turn, status == 200)
-        # The leader ended with the request in its hands: nobody knows what became of it, and that is what is said.
-        return 0 if status == 500 and answer["message"].startswith("IO Error trying to forward") else status
+        # A worker ended with the request in its hands: nobody knows what became of it, and that is what is said.
+        return 0 if status == 500 and answer["message"].startswith(UNKNOWN) else status
 
     def have_been_answered(self) -> bool:
         """Whether there is something to judge: enough answers, and of each writer a change that was acknowledged."""

@@ -330,3 +330,13 @@ def test_a_request_that_takes_too_long_is_answered_with_a_sentence_when_the_serv
     ((status, answered),) = deletion.answers
     assert (status, answered["message"]) == (500, "The worker stops; the request may or may not have been done")
     assert caplog.records == []
+
+
+def test_a_question_that_takes_too_long_may_be_asked_again_when_the_server_closes(server, herder):
+    """Nothing is done by it, so a client need not look what became of it."""
+    status = RequestUnderWay(server, herder, "GET", "/connectors/c1/status")
+    server.close()
+    status.end()
+
+    ((code, answered),) = status.answers
+    assert (code, answered["message"]) == (503, "The worker stops; ask another one of its group")

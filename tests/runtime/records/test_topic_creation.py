@@ -128,7 +128,7 @@ def test_a_task_that_may_not_create_its_topic_fails_with_kafka_connects_text(err
 
     assert text == (
         "Task failed to create new topic (name=t, numPartitions=-1, replicationFactor=-1, configs={}). Ensure that "
-        "the task is authorized to create topics or that the topic exists and restart the task"
+        f"the task is authorized to create topics or that the topic exists and restart the task: {error}"
     )
     assert "begin" not in cluster.calls
 

@@ -31,6 +31,7 @@ _MOST_PARAMETERS: Final = 100
 _CLOSE: Final = {"Connection": "close"}
 _TOO_LARGE: Final = error_message(413, f"The body is larger than {_LARGEST_BODY} bytes", _CLOSE)
 _STOPPED: Final = error_message(500, "The worker stops; the request may or may not have been done", _CLOSE)
+_NOT_READ: Final = error_message(503, "The worker stops; ask another one of its group", {"Retry-After": "1", **_CLOSE})
 _TOO_MANY: Final = error_message(503, "Too many large bodies at once", {"Retry-After": "1", **_CLOSE})
 
 
@@ -79,7 +80,7 @@ def _endpoint(route: Route, answering: Answering, bodies: _LargeBodies) -> Calla
         try:
             return await answer(request, body)
         except asyncio.CancelledError:
-            return _response(_STOPPED)
+            return _response(_NOT_READ if route.method == "GET" else _STOPPED)
         finally:
             body.release()
 
