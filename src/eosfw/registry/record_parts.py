@@ -105,9 +105,12 @@ def record_part_secrets(plugins: Plugins, worker: Config, connector: Config) -> 
     """The passwords among the properties of a connector's transformations, predicates and converters."""
     found: set[str] = set()
     for choice, find in _choices(plugins, worker, connector):
+        if choice.name is None or not choice.properties:
+            continue  # each start of a task asks, and most choose no part, or give it no properties
         with suppress(PluginError):  # validation says so
-            part = find(choice.name or "")
-            found |= secret_values(choice.properties, part.config if isinstance(part, Configurable) else None)
+            part = find(choice.name)
+            if isinstance(part, Configurable):
+                found |= secret_values(choice.properties, part.config)
     return found
 
 
