@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, ExitCode, PrivilegedWriteError, SupersededError
+from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.storage.config_topic import ConfigTopic
-from eosfw.runtime.storage.config_writer import ConfigWriter
+from eosfw.runtime.storage.config_writer import ConfigWriter, WriteNotAllowedError
 from eosfw.state.fencing.plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import Announce, StepEvent, TaskStep
 from eosfw.state.storage.config_log import ConnectorEntry
@@ -199,9 +199,9 @@ class Leader:
             try:
                 # The check is asked each time: the claim before has read what another leader wrote meanwhile.
                 self._writer.write(records, check)
+            except WriteNotAllowedError:
+                raise
             except PrivilegedWriteError as error:
-                if error.exit_code is ExitCode.CONFIGURATION:
-                    raise  # a right is missing on the cluster, which no claim brings
                 logger.warning(
                     "worker %s lost the privilege to write to the config topic and claims it again: %s",
                     self._services.worker,

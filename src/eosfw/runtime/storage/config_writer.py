@@ -12,6 +12,7 @@ from eosfw.config.worker import SUPPORT
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
+    ExitCode,
     IllegalStateError,
     PrivilegedWriteError,
     RecordTooLargeError,
@@ -26,6 +27,12 @@ from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.storage.config_records import WRITER, ConfigRecord
 
 _NOT_ALLOWED = (TopicAuthorizationError, TransactionalIdAuthorizationError)
+
+
+class WriteNotAllowedError(PrivilegedWriteError):
+    """A right is missing on the cluster, which no new claim brings."""
+
+    exit_code = ExitCode.CONFIGURATION
 
 
 class ConfigWriter:
@@ -120,10 +127,8 @@ class ConfigWriter:
         except EosfwError as error:
             # Its outcome may be unknown, and only a new claim reads what was committed after all.
             self._drop()
-            lost = PrivilegedWriteError(f"could not write to config topic {topic}: {error}")
-            if isinstance(error, _NOT_ALLOWED):
-                lost.exit_code = error.exit_code
-            raise lost from error
+            lost = WriteNotAllowedError if isinstance(error, _NOT_ALLOWED) else PrivilegedWriteError
+            raise lost(f"could not write to config topic {topic}: {error}") from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
