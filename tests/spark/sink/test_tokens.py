@@ -87,7 +87,7 @@ def test_batch_of_another_history_is_refused_with_the_query_id(
     assert all(each in decision.reason for each in (QUERY, *named))
 
 
-def test_replay_with_other_content_is_skipped_and_told() -> None:
+def test_replay_with_other_content_is_skipped_with_a_warning() -> None:
     """Hostile input 41: a query that is not deterministic, such as one with rand()."""
     query = decide(QUERY, after(4), 4, BatchContent("other", 11))
 
@@ -167,19 +167,19 @@ def test_batch_write_is_published_once_for_each_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "known"),
     [
         (6, "is not known to be written"),
         (7, "was written with content a"),
         (9, "was written with content b (1 rows): if it is the same job, it has written its rows"),
     ],
 )
-def test_version_with_rows_that_were_not_written_is_refused(version: int, told: str) -> None:
+def test_version_with_rows_that_were_not_written_is_refused(version: int, known: str) -> None:
     """SPK-08: were it skipped, as the job of a day that forgets to raise it, its rows would be missing unseen."""
     last = Token(7, BatchContent("a", 1)).followed_by(9, BatchContent("b", 1))
 
     decision = decide_write("nightly", last, version, BatchContent("c", 2))
 
     assert decision.verdict is Verdict.REFUSE
-    for named in (f"version {version} of application nightly", "c (2 rows)", told, "txnVersion above 9"):
+    for named in (f"version {version} of application nightly", "c (2 rows)", known, "txnVersion above 9"):
         assert named in decision.reason

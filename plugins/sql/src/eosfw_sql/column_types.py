@@ -109,13 +109,15 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
         return ColumnType(*timestamp_form(rules.granularity, rules.zone, naive))
     if isinstance(kind, types.ARRAY):
         return _array(kind, rules)
-    if isinstance(kind, mysql.FLOAT) and kind.scale is None:
-        return ColumnType(FLOAT64, float, SinglePrecision())
-    return (
-        _set(kind)
-        if isinstance(kind, mysql.SET)
-        else next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
-    )
+    if isinstance(kind, mysql.FLOAT | mysql.SET):
+        return _of_mysql(kind)
+    return next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
+
+
+def _of_mysql(kind: mysql.FLOAT | mysql.SET) -> ColumnType:
+    if isinstance(kind, mysql.SET):
+        return _set(kind)
+    return ColumnType(FLOAT64, float, SinglePrecision() if kind.scale is None else None)
 
 
 def _integer(kind: types.Integer, rules: TypeRules) -> ColumnType:

@@ -62,19 +62,23 @@ def decide_partition(
             f"{part.writers}: set it to {known.writers} again; a batch may have fewer partitions than writers"
         )
     if not part.is_query:
-        decision = decide_write(part.query, last, part.batch, content)
-        if decision.verdict is Verdict.REFUSE and last is not None and last.batch == part.batch:
-            return refuse(
-                f"partition {part.partition} of version {part.batch} of application {part.query} was written with "
-                f"content {last.content.hash} ({last.content.rows} rows), and now comes with content {content.hash} "
-                f"({content.rows} rows): it stays as it was written; run the same job again with the same partitions "
-                f"as before, as df.repartition({last.writers}) keeps them, or give new rows a higher txnVersion"
-            )
-        return decision
+        return _decide_write(part, last, content)
     if last is None and other is not None:
         return _joined(part, other)
     decision = decide(part.query, last, part.batch, content, first=part.first, checkpoint=part.checkpoint)
     return _exactly(part, last, content, decision)
+
+
+def _decide_write(part: WriterBatch, last: Token | None, content: BatchContent) -> TokenDecision:
+    decision = decide_write(part.query, last, part.batch, content)
+    if decision.verdict is not Verdict.REFUSE or last is None or last.batch != part.batch:
+        return decision
+    return refuse(
+        f"partition {part.partition} of version {part.batch} of application {part.query} was written with content "
+        f"{last.content.hash} ({last.content.rows} rows), and now comes with content {content.hash} ({content.rows} "
+        f"rows): it stays as it was written; run the same job again with the same partitions as before, as "
+        f"df.repartition({last.writers}) keeps them, or give new rows a higher txnVersion"
+    )
 
 
 def _exactly(part: WriterBatch, last: Token | None, content: BatchContent, decision: TokenDecision) -> TokenDecision:
