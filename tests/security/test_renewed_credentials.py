@@ -111,7 +111,7 @@ def test_tasks_go_on_when_what_was_refused_is_right_again(
     assert failures == []
 
 
-def test_a_password_that_is_changed_by_request_is_told_in_the_status_until_it_fits_again(
+def test_a_password_that_is_changed_by_request_is_reported_in_the_status_until_it_fits_again(
     served: Served, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """SEC-36, SEC-40: connections that are open stay, so the broker drops them here."""
